@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel table as C data, expanded from kernels.def: what the engine, the tests and the tools read.
+ * Owns no state. The arithmetic is in the kernel sources; grids are in grid.c; the reference column in
+ * reference/. Thread-safety: everything here is constant.
+ */
+#ifndef HG_SHADERS_KERNEL_H
+#define HG_SHADERS_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HG_BINDS_MAX = 8, HG_PARAM_WORDS_MAX = 32, HG_SPEC_MAX = 4 };
+
+typedef enum hg_dtype { HG_DTYPE_NONE = 0, HG_DTYPE_F32 = 1, HG_DTYPE_F16 = 2, HG_DTYPE_BF16 = 3 } hg_dtype;
+
+typedef enum hg_tier { HG_TIER_T0 = 0, HG_TIER_T1 = 1, HG_TIER_T2 = 2, HG_TIER_TC = 3 } hg_tier;
+
+/* struct hg_rms_norm_params { uint32_t rows; ... } and so on, one per PARAMS row. */
+#define U(name) uint32_t name;
+#define F(name) float name;
+#define PARAMS(kernel, fields)                                                                     \
+    struct hg_##kernel##_params {                                                                  \
+        fields                                                                                     \
+    };
+#include "kernels.def"
+#undef U
+#undef F
+
+/* HG_KERNEL_rms_norm, ... */
+typedef enum hg_kernel_id {
+#define KERNEL(kernel, binds, cost) HG_KERNEL_##kernel,
+#include "kernels.def"
+    HG_KERNEL_COUNT
+} hg_kernel_id;
+
+enum { HG_ACCESS_R = 1, HG_ACCESS_W = 2, HG_ACCESS_RW = 3 };
+typedef enum hg_bind_type { HG_BIND_f32 = 0, HG_BIND_u32 = 1, HG_BIND_w = 2 } hg_bind_type;
+
+typedef struct hg_bind_row {
+    uint8_t access; /* HG_ACCESS_* */
+    uint8_t type;   /* hg_bind_type */
+    const char *name;
+} hg_bind_row;
+
+/*
+ * The reference column: plain C in double, the oracle of meaning. Computes items [begin, end) of items(params);
+ * items are independent, so threads share them. bind[i] points at element 0 of binding i (f32 or u32; a w
+ * binding at its bytes, of type w). Writes f32. magnitude: NULL, or an array as long as the output binding
+ * `output` that receives per written element the sum of the absolute terms (D8), in the units of the output.
+ */
+typedef struct hg_ref_call {
+    const void *params;
+    void *const *bind;
+    hg_dtype w;
+    uint32_t begin, end;
+    double *magnitude;
+} hg_ref_call;
+
+typedef struct hg_kernel {
+    const char *name;
+    uint32_t bind_count;
+    uint32_t param_bytes;
+    hg_bind_row bind[HG_BINDS_MAX];
+    uint32_t output; /* binding that magnitude describes: the first that is written */
+    uint32_t (*ref_items)(const void *params);
+    void (*ref)(const hg_ref_call *call);
+    double (*flops)(const void *params);
+} hg_kernel;
+
+extern const hg_kernel hg_kernels[HG_KERNEL_COUNT];
+
+/*
+ * One way to compute a kernel. text: the kernel's own source compiled as C, the oracle of exact bytes:
+ * runs work-groups [group_begin, group_end) of the flattened grid.
+ */
+typedef struct hg_text_call {
+    const void *params;
+    void *const *bind;
+    const uint32_t *spec; /* [HG_SPEC_MAX] */
+    uint32_t groups[3];
+    uint32_t group_begin, group_end;
+} hg_text_call;
+
+typedef struct hg_variant {
+    hg_kernel_id kernel;
+    hg_tier tier;
+    hg_dtype dtype;
+    uint32_t threads;                   /* invocations per work-group, along dimension 0 */
+    uint32_t spec_count;
+    const char *spec_name[HG_SPEC_MAX]; /* SPIR-V constant id = index; OpenCL: -DNAME=value */
+    uint32_t spec_default[HG_SPEC_MAX];
+    const uint32_t *spirv;              /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0.. */
+    size_t spirv_bytes;
+    const char *cl_source;              /* OpenCL C 1.2, complete (no includes); kernel function "hg_NAME" */
+    const char *cl_options;             /* "-DHG_W_BF16=1 ..." to build it for this dtype */
+    void (*text)(const hg_text_call *call);
+    /* Work-groups for these params. A dimension may pass 65535: the engine folds it, and kernels
+     * recover the flat index from all three group ids (first fastest). */
+    void (*grid)(const void *params, const uint32_t *spec, uint32_t threads, uint32_t groups[3]);
+} hg_variant;
+
+extern const hg_variant hg_variants[];
+extern const uint32_t hg_variant_count;
+
+/* The T0 variant of a kernel for a weight type (HG_DTYPE_NONE where it has no w binding). Never NULL. */
+const hg_variant *hg_variant_t0(hg_kernel_id kernel, hg_dtype dtype);
+
+#endif
