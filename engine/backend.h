@@ -129,7 +129,7 @@ struct hg_backend {
     void (*dispatch)(hg_list *list, hg_pipe *pipe, const void *params, const hg_bind *binds, uint32_t bind_count,
                      const uint32_t groups[3]);
     void (*barrier)(hg_list *list, const hg_hazard *hazards, uint32_t count);
-    void (*copy)(hg_list *list, hg_bind dst, hg_bind src);        /* same size; 4-byte multiples */
+    void (*copy)(hg_list *list, hg_bind dst, hg_bind src);        /* same size; offsets and size in multiples of 4, not of 256 */
     void (*fill)(hg_list *list, hg_bind dst, uint32_t word);
     void (*transfer)(hg_list *list, hg_mem *mem, const hg_handover *handover); /* may be NULL: not offered */
     /* Debug label (NULL: none) and a device timestamp into slot (UINT32_MAX: none; slots < 4096). */
