@@ -118,12 +118,13 @@ if [ -n "$unknown" ]; then
 fi
 [ -n "$wanted" ] || exit 0
 echo "Installing:$wanted"
+talk=$(mktemp)
+trap 'rm -f "$talk"' EXIT
+# A second try with new lists: lists that are out of date name files that are gone.
 # shellcheck disable=SC2086
-apt -qq -y --no-install-recommends install $wanted >/dev/null || {
-    update # lists that are out of date name files that are gone
-    # shellcheck disable=SC2086
-    apt -qq -y --no-install-recommends install $wanted >/dev/null
-} || {
+apt -qq -y --no-install-recommends install $wanted >"$talk" 2>&1 ||
+    { update && apt -qq -y --no-install-recommends install $wanted >"$talk" 2>&1; } || {
+    tail -n 20 "$talk" >&2
     echo "install-packages.sh: apt-get could not install:$wanted" >&2
     exit 2
 }
