@@ -16,7 +16,8 @@
 /* One line to the log, if it wants that level. Longer than 2 KiB is cut. log may be NULL. */
 void hg_say(const hg_log *log, hg_log_level level, const char *format, ...) HG_PRINTF(3, 4);
 
-/* Says it at HG_LOG_ERROR and returns result: `return hg_fail(log, HG_ERR_FILE, "%s: ...", path);` */
+/* Says it at HG_LOG_ERROR and returns result: `return hg_fail(log, HG_ERR_FILE, "%s: ...", path);`
+ */
 hg_result hg_fail(const hg_log *log, hg_result result, const char *format, ...) HG_PRINTF(3, 4);
 
 #endif

@@ -67,7 +67,7 @@ typedef struct hg_device_info {
     uint32_t struct_size;
     uint32_t index;              /* place in our own stable order, what --device N means */
     hg_backend_kind backend;
-    uint32_t backend_index;      /* N of vk:N and cl:N */
+    uint32_t backend_index;      /* the loader's own number; ours is in selector */
     hg_device_type type;
     char selector[16];           /* "vk:0", "cl:1", "ref": what picks exactly this one */
     char name[256];

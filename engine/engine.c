@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Public entry points of the engine: list devices, open one, describe it. Choices are in plan.c and
+ * select.c. */
+#include "device.h"
+
+#include "check.h"
+#include "hazard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const hg_backend *const backends[] = {&hg_backend_vulkan, &hg_backend_opencl,
+                                             &hg_backend_reference};
+
+enum {
+    BACKENDS = 3,
+    DEVICES_PER_BACKEND_MAX = 64,
+    DEVICES_MAX = BACKENDS * DEVICES_PER_BACKEND_MAX
+};
+
+/* All devices in our order; *out is malloced. */
+static hg_result all_devices(const hg_log *log, hg_snapshot **out, uint32_t *count)
+{
+    hg_snapshot *all = calloc(DEVICES_MAX, sizeof(*all));
+    uint32_t total = 0;
+
+    *out = NULL;
+    *count = 0;
+    if (!all)
+        return hg_fail(log, HG_ERR_HOST_MEMORY, "no memory for the list of devices");
+    for (int b = 0; b < BACKENDS; b++) {
+        uint32_t n = DEVICES_PER_BACKEND_MAX;
+        hg_result res = backends[b]->enumerate(log, all + total, &n);
+
+        if (res != HG_OK) {
+            hg_say(log, HG_LOG_WARNING, "backend %s cannot list its devices (%s)",
+                   backends[b]->name, hg_result_name(res));
+            continue;
+        }
+        total += n;
+    }
+    hg_devices_sort(all, total);
+    *out = all;
+    *count = total;
+    return HG_OK;
+}
+
+hg_result hg_devices(const hg_devices_params *params, hg_device_info *out, uint32_t *count)
+{
+    static const hg_log silent;
+    const hg_log *log = params ? &params->log : &silent;
+    hg_snapshot *all = NULL;
+    uint32_t total = 0;
+    hg_result res = HG_OK;
+
+    if (!count)
+        return hg_fail(log, HG_ERR_ARGUMENT, "hg_devices: count is NULL");
+    HG_TRY(all_devices(log, &all, &total));
+    if (!out) {
+        *count = total;
+    } else {
+        if (*count > total)
+            *count = total;
+        memcpy(out, all, (size_t)*count * sizeof(*out));
+    }
+out:
+    free(all);
+    return res;
+}
+
+static const hg_backend *backend_of(hg_backend_kind kind)
+{
+    for (int b = 0; b < BACKENDS; b++)
+        if (backends[b]->kind == kind)
+            return backends[b];
+    return NULL;
+}
+
+static hg_result open_device(hg_engine *engine, const hg_engine_params *params)
+{
+    hg_snapshot *all = NULL;
+    uint32_t total = 0, found = 0;
+    hg_result res = HG_OK;
+
+    HG_TRY(all_devices(&params->log, &all, &total));
+    HG_TRY(hg_device_select(&params->log, all, total, params->selector, &found));
+    HG_TRY(hg_plan_make(&all[found], params, &engine->plan));
+    engine->plan.cache_dir = engine->cache_dir;
+    engine->backend = backend_of(all[found].backend);
+    HG_TRY(engine->backend->open(&engine->plan, NULL, &engine->dev));
+out:
+    free(all);
+    return res;
+}
+
+static hg_result make_spare(hg_engine *engine)
+{
+    static const uint32_t zeros[HG_BIND_ALIGN_BYTES / 4];
+    hg_result res = HG_OK;
+
+    HG_TRY(hg_buffer_create(engine, HG_MEM_WEIGHT, sizeof(zeros), "spare", &engine->spare));
+    HG_TRY(hg_upload_bytes(engine, engine->spare, 0, zeros, sizeof(zeros)));
+out:
+    return res;
+}
+
+hg_result hg_engine_create(const hg_engine_params *params, hg_engine **out)
+{
+    hg_engine *engine = NULL;
+    hg_result res = HG_OK;
+
+    if (!out)
+        return HG_ERR_ARGUMENT;
+    *out = NULL;
+    if (!params)
+        return HG_ERR_ARGUMENT;
+    engine = calloc(1, sizeof(*engine));
+    if (!engine)
+        return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "no memory for an engine");
+    engine->log = params->log;
+    engine->memory_limit_bytes = params->memory_limit_bytes;
+    if (pthread_mutex_init(&engine->lock, NULL) != 0) {
+        free(engine);
+        return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "no mutex for an engine");
+    }
+    engine->tracker = hg_tracker_create();
+    engine->cache_dir = params->cache_dir ? strdup(params->cache_dir) : NULL;
+    if (!engine->tracker || (params->cache_dir && !engine->cache_dir)) {
+        res = hg_fail(&params->log, HG_ERR_HOST_MEMORY, "no memory for an engine");
+        goto out;
+    }
+    HG_TRY(open_device(engine, params));
+    HG_TRY(make_spare(engine));
+    *out = engine;
+    engine = NULL;
+out:
+    hg_engine_destroy(&engine);
+    return res;
+}
+
+void hg_engine_destroy(hg_engine **engine)
+{
+    hg_engine *e = engine ? *engine : NULL;
+
+    if (!e)
+        return;
+    hg_buffer_free(e, &e->spare);
+    hg_buffer_free(e, &e->stage[0]);
+    hg_buffer_free(e, &e->stage[1]);
+    if (e->dev)
+        e->backend->close(&e->dev);
+    hg_tracker_free(&e->tracker);
+    pthread_mutex_destroy(&e->lock);
+    free(e->cache_dir);
+    free(e);
+    *engine = NULL;
+}
+
+hg_result hg_engine_describe(const hg_engine *engine, hg_device_info *out)
+{
+    if (!engine || !out)
+        return HG_ERR_ARGUMENT;
+    *out = engine->plan.device;
+    out->struct_size = sizeof(*out);
+    return HG_OK;
+}
+
+hg_precision hg_engine_precision(const hg_engine *engine)
+{
+    return engine->plan.precision;
+}
+
+void hg_engine_memory(const hg_engine *engine, uint64_t *now_bytes, uint64_t *peak_bytes)
+{
+    if (now_bytes)
+        *now_bytes = engine->now_bytes;
+    if (peak_bytes)
+        *peak_bytes = engine->peak_bytes;
+}
+
+uint32_t hg_engine_validation_messages(const hg_engine *engine)
+{
+    return engine->dev->validation_messages;
+}
+
+void hg_engine_count(const hg_engine *engine, hg_engine_counters *out)
+{
+    *out = engine->counters;
+    out->struct_size = sizeof(*out);
+}
+
+hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)
+{
+    static const char *const dtypes[] = {"none", "f32", "f16", "bf16"};
+    static const char *const tiers[] = {"T0", "T1", "T2", "TC"};
+    const hg_variant *v;
+
+    if (!out || index >= hg_variant_count)
+        return HG_ERR_ARGUMENT;
+    v = &hg_variants[index];
+    *out = (hg_kernel_info){.struct_size = sizeof(*out),
+                            .kernel = hg_kernels[v->kernel].name,
+                            .tier = tiers[v->tier],
+                            .dtype = dtypes[v->dtype],
+                            .threads = v->threads,
+                            .exact = v->tier == HG_TIER_T0};
+    return HG_OK;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs a list of operations: variant and work-groups per operation, barriers by byte range, cut
+ * into submits that are short enough for a watchdog and for Ctrl-C. Knows no kernel by name.
+ */
+#include "device.h"
+
+#include "check.h"
+#include "hazard.h"
+#include "os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Work per submit: a guess for the first one, then by measured time towards the goal. 100 ms is far
+ * below every watchdog (2 s and more) and short enough to be cancelled. */
+#define FIRST_SUBMIT_FLOPS 5e7
+#define GOAL_NS 100e6
+#define SUBMIT_FLOPS_MIN 1e6
+#define SUBMIT_FLOPS_MAX 1e13
+/* Operations without arithmetic cost something too. */
+#define OP_FLOPS 1e4
+
+typedef struct runner {
+    hg_engine *engine;
+    const hg_oplist *ops;
+    const hg_run_params *params;
+    hg_list *list;       /* being recorded, or NULL */
+    double list_flops;   /* in it */
+    double submit_flops; /* goal */
+    uint64_t point;      /* of the submit in flight; 0: none */
+    uint64_t point_start_ns;
+    double point_flops;
+    uint32_t done; /* operations recorded */
+} runner;
+
+static hg_result no_tracking(hg_engine *engine)
+{
+    return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory to track hazards");
+}
+
+static hg_result order(runner *r, const hg_bind *binds, const uint8_t *access, uint32_t count)
+{
+    hg_engine *e = r->engine;
+    hg_hazard hazards[HG_HAZARDS_MAX];
+    size_t found;
+
+    do {
+        found = hg_tracker_step(e->tracker, binds, access, count, hazards);
+        if (found == SIZE_MAX)
+            return no_tracking(e);
+        if (found) {
+            e->backend->barrier(r->list, hazards, (uint32_t)found);
+            e->counters.barriers++;
+        }
+    } while (found == HG_HAZARDS_MAX);
+    return HG_OK;
+}
+
+static hg_result record_dispatch(runner *r, const hg_op *op, double *flops)
+{
+    hg_engine *e = r->engine;
+    const hg_kernel *kernel = &hg_kernels[op->kernel];
+    const hg_variant *variant = hg_plan_variant(&e->plan, op->kernel, op->dtype);
+    uint32_t spec[HG_SPEC_MAX] = {0};
+    uint8_t access[HG_BINDS_MAX];
+    uint32_t groups[3] = {0, 1, 1};
+    hg_pipe *pipe = NULL;
+    hg_result res = HG_OK;
+
+    if (!variant)
+        return hg_fail(&e->log, HG_ERR_UNSUPPORTED, "%s needs work-groups of %u, %s allows %u",
+                       kernel->name, hg_variant_t0(op->kernel, op->dtype)->threads,
+                       e->plan.device.selector, e->plan.limits.group_invocations);
+    hg_plan_spec(&e->plan, variant, spec);
+    variant->grid(op->words, spec, variant->threads, groups);
+    *flops = OP_FLOPS + kernel->flops(op->words);
+    if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0)
+        return HG_OK;
+    HG_TRY(hg_plan_fold(&e->plan, groups));
+    HG_TRY(e->backend->prepare(e->dev, variant, spec, &pipe));
+    for (uint32_t b = 0; b < op->bind_count; b++)
+        access[b] = kernel->bind[b].access;
+    HG_TRY(order(r, op->bind, access, op->bind_count));
+    e->backend->dispatch(r->list, pipe, op->words, op->bind, op->bind_count, groups);
+    e->counters.dispatches++;
+out:
+    return res;
+}
+
+static hg_result record_op(runner *r, const hg_op *op)
+{
+    static const uint8_t copy_access[2] = {HG_ACCESS_W, HG_ACCESS_R};
+    hg_engine *e = r->engine;
+    double flops = OP_FLOPS;
+    hg_result res = HG_OK;
+
+    if (!r->list) {
+        HG_TRY(e->backend->begin(e->dev, NULL, &r->list));
+        r->list_flops = 0;
+    }
+    if (op->stage)
+        e->backend->mark(r->list, op->stage, UINT32_MAX);
+    switch (op->kind) {
+    case HG_OP_DISPATCH:
+        HG_TRY(record_dispatch(r, op, &flops));
+        break;
+    case HG_OP_COPY:
+        HG_TRY(order(r, op->bind, copy_access, 2));
+        e->backend->copy(r->list, op->bind[0], op->bind[1]);
+        e->counters.copies++;
+        break;
+    case HG_OP_FILL:
+        HG_TRY(order(r, op->bind, copy_access, 1));
+        e->backend->fill(r->list, op->bind[0], op->words[0]);
+        break;
+    }
+    r->list_flops += flops;
+out:
+    return res;
+}
+
+/* Waits for the submit in flight and learns from its time. */
+static hg_result settle(runner *r)
+{
+    hg_engine *e = r->engine;
+    hg_result res = HG_OK;
+
+    if (!r->point)
+        return HG_OK;
+    res = e->backend->wait(e->dev, r->point, UINT64_MAX);
+    if (res == HG_OK) {
+        const double ns = (double)(hg_os_clock_ns() - r->point_start_ns) + 1.0;
+        double next = r->point_flops * GOAL_NS / ns;
+
+        /* Half way at a time: the first submits also pay for compiling. */
+        next = next < r->submit_flops / 2 ? r->submit_flops / 2 : next;
+        next = next > r->submit_flops * 4 ? r->submit_flops * 4 : next;
+        next = next < SUBMIT_FLOPS_MIN ? SUBMIT_FLOPS_MIN : next;
+        r->submit_flops = next > SUBMIT_FLOPS_MAX ? SUBMIT_FLOPS_MAX : next;
+    }
+    r->point = 0;
+    return res;
+}
+
+/* Sends what is recorded; the one before is waited for first, so that one runs while the next is
+ * recorded. */
+static hg_result flush(runner *r)
+{
+    hg_engine *e = r->engine;
+    const hg_progress *progress = &r->params->progress;
+    hg_result res = HG_OK;
+
+    if (!r->list)
+        return HG_OK;
+    HG_TRY(settle(r));
+    r->point_start_ns = hg_os_clock_ns();
+    r->point_flops = r->list_flops;
+    HG_TRY(e->backend->submit(&r->list, NULL, 0, NULL, 0, &r->point));
+    e->counters.submits++;
+    if (progress->step &&
+        progress->step(progress->user, r->params->what, r->done, r->ops->count) != 0)
+        res = HG_CANCELLED;
+out:
+    return res;
+}
+
+/* Reads a stage back and shows it. values: scratch, grown as needed. */
+static hg_result tap(runner *r, const hg_op *op, float **values, size_t *room)
+{
+    hg_engine *e = r->engine;
+    const hg_bind *bind = &op->bind[op->stage_bind];
+    size_t count = 1;
+    hg_result res = HG_OK;
+
+    for (uint32_t d = 0; d < op->rank; d++)
+        count *= op->shape[d];
+    if (count > *room) {
+        float *grown = realloc(*values, count * sizeof(**values));
+
+        if (!grown)
+            return hg_fail(&e->log, HG_ERR_HOST_MEMORY, "no memory for stage %s", op->stage);
+        *values = grown;
+        *room = count;
+    }
+    HG_TRY(flush(r));
+    HG_TRY(settle(r));
+    pthread_mutex_unlock(&e->lock);
+    res = hg_readback_bytes(e, bind->mem, bind->offset_bytes + op->stage_offset_bytes, *values,
+                            (uint64_t)count * sizeof(**values));
+    if (res == HG_OK)
+        r->params->tap(r->params->tap_user, op, *values);
+    pthread_mutex_lock(&e->lock);
+out:
+    return res;
+}
+
+static hg_result run_locked(runner *r)
+{
+    float *values = NULL;
+    size_t room = 0;
+    hg_result res = HG_OK;
+
+    for (uint32_t i = 0; i < r->ops->count; i++) {
+        const hg_op *op = &r->ops->ops[i];
+
+        HG_TRY(record_op(r, op));
+        r->done = i + 1;
+        if (r->params->tap && op->stage)
+            HG_TRY(tap(r, op, &values, &room));
+        else if (r->list_flops >= r->submit_flops)
+            HG_TRY(flush(r));
+    }
+    HG_TRY(flush(r));
+    HG_TRY(settle(r));
+out:
+    if (r->list)
+        r->engine->backend->discard(&r->list);
+    if (r->point) { /* after a failure or a cancel: nothing may be in flight when buffers are reused
+                     */
+        const hg_result waited = r->engine->backend->wait(r->engine->dev, r->point, UINT64_MAX);
+        if (res == HG_OK)
+            res = waited;
+    }
+    free(values);
+    return res;
+}
+
+hg_result hg_engine_run(hg_engine *engine, const hg_oplist *list, const hg_run_params *params)
+{
+    static const hg_run_params plain;
+    runner r = {.engine = engine,
+                .ops = list,
+                .params = params ? params : &plain,
+                .submit_flops =
+                    engine->submit_flops > 0 ? engine->submit_flops : FIRST_SUBMIT_FLOPS};
+    hg_result res;
+
+    if (list->failed != HG_OK)
+        return hg_fail(&engine->log, list->failed, "no memory for a list of operations");
+    pthread_mutex_lock(&engine->lock);
+    res = run_locked(&r);
+    engine->submit_flops = r.submit_flops;
+    pthread_mutex_unlock(&engine->lock);
+    return res;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one pass over a weight (docs/DECISIONS.md D9): copy, flush below 2^-50 (rule 4 of the exact
+ * kernels), count what is not finite. Integers only, so that the host's own denormal mode does not
+ * matter.
+ */
+#include "device.h"
+
+#include "check.h"
+
+#include <string.h>
+
+enum { SLICE_ELEMENTS = 1 << 18 }; /* of the buffer between file and map: stays in the cache */
+
+/* Exponent fields of float32 (and of bf16, its upper half). */
+enum { EXPONENT_2_NEG_50 = 127 - 50, EXPONENT_SPECIAL = 255 };
+
+static uint16_t pass_bf16(uint16_t w, hg_upload_counts *counts)
+{
+    const uint32_t exponent = (w >> 7) & 0xffu;
+
+    if (exponent == EXPONENT_SPECIAL) {
+        if (w & 0x7fu)
+            counts->nan_count++;
+        else
+            counts->inf_count++;
+        return w;
+    }
+    if (exponent < EXPONENT_2_NEG_50) {
+        counts->tiny_count += (w & 0x7fffu) != 0;
+        return 0;
+    }
+    return w;
+}
+
+static uint32_t pass_f32(uint32_t w, hg_upload_counts *counts)
+{
+    const uint32_t exponent = (w >> 23) & 0xffu;
+
+    if (exponent == EXPONENT_SPECIAL) {
+        if (w & 0x7fffffu)
+            counts->nan_count++;
+        else
+            counts->inf_count++;
+        return w;
+    }
+    if (exponent < EXPONENT_2_NEG_50) {
+        counts->tiny_count += (w & 0x7fffffffu) != 0;
+        return 0;
+    }
+    return w;
+}
+
+/* The smallest f16 is 2^-24: nothing to flush but the sign of zero. */
+static uint16_t pass_f16(uint16_t w, hg_upload_counts *counts)
+{
+    if ((w & 0x7c00u) == 0x7c00u) {
+        if (w & 0x3ffu)
+            counts->nan_count++;
+        else
+            counts->inf_count++;
+    }
+    return (w & 0x7fffu) ? w : 0;
+}
+
+/* source at any byte address, out aligned. bf16 as an own loop without calls: most of every
+ * checkpoint. */
+static void pass(const uint8_t *source, uint8_t *out, hg_dtype dtype, size_t count,
+                 hg_upload_counts *counts)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (dtype == HG_DTYPE_F32) {
+            uint32_t w;
+
+            memcpy(&w, source + 4 * i, 4);
+            w = pass_f32(w, counts);
+            memcpy(out + 4 * i, &w, 4);
+        } else {
+            uint16_t w;
+
+            memcpy(&w, source + 2 * i, 2);
+            w = dtype == HG_DTYPE_BF16 ? pass_bf16(w, counts) : pass_f16(w, counts);
+            memcpy(out + 2 * i, &w, 2);
+        }
+    }
+}
+
+/* Nearly every block of weights is plain: then a copy will do, found out by one vectorisable look.
+ */
+static int plain_bf16(const uint8_t *source, size_t count)
+{
+    uint32_t odd = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint16_t w;
+        uint32_t exponent;
+
+        memcpy(&w, source + 2 * i, 2);
+        exponent = (w >> 7) & 0xffu;
+        odd |= (uint32_t)((exponent - EXPONENT_2_NEG_50 >= EXPONENT_SPECIAL - EXPONENT_2_NEG_50) &
+                          (w != 0));
+    }
+    return !odd;
+}
+
+static void pass_slice(const uint8_t *source, uint8_t *out, hg_dtype dtype, size_t count,
+                       hg_upload_counts *counts)
+{
+    if (dtype == HG_DTYPE_BF16 && plain_bf16(source, count))
+        memcpy(out, source, 2 * count);
+    else
+        pass(source, out, dtype, count, counts);
+}
+
+/* Into `bytes` of mapped memory: the elements, and zeros up to the last word. */
+static void pass_into(uint8_t *to, uint64_t bytes, const uint8_t *source, hg_dtype dtype,
+                      uint64_t elements, hg_upload_counts *counts)
+{
+    const uint64_t size = dtype == HG_DTYPE_F32 ? 4 : 2;
+
+    for (uint64_t done = 0; done < elements;) {
+        const uint64_t part = elements - done < SLICE_ELEMENTS ? elements - done : SLICE_ELEMENTS;
+
+        pass_slice(source + done * size, to + done * size, dtype, (size_t)part, counts);
+        done += part;
+    }
+    memset(to + elements * size, 0, (size_t)(bytes - elements * size));
+}
+
+/* Reads nothing before it has a place to write to, so an error costs nothing. */
+static hg_result upload_weight_locked(hg_engine *engine, hg_mem *mem, uint64_t offset,
+                                      const uint8_t *source, hg_dtype dtype, uint64_t elements,
+                                      hg_upload_counts *counts)
+{
+    const uint64_t size = dtype == HG_DTYPE_F32 ? 4 : 2;
+    hg_mem *stage = mem;
+    uint64_t part_most = elements;
+    hg_result res = HG_OK;
+
+    if (!mem->mappable) {
+        HG_TRY(hg_engine_stage(engine, HG_MEM_UPLOAD, &stage));
+        part_most = stage->size_bytes / size;
+    }
+    for (uint64_t done = 0; done < elements;) {
+        const uint64_t part = elements - done < part_most ? elements - done : part_most;
+        const uint64_t bytes = (part * size + 3) & ~UINT64_C(3);
+        const uint64_t at = stage == mem ? offset + done * size : 0;
+        void *map = NULL;
+
+        HG_TRY(engine->backend->map(stage, at, bytes, HG_MAP_WRITE, &map));
+        pass_into(map, bytes, source + done * size, dtype, part, counts);
+        engine->backend->unmap(stage, at, bytes);
+        if (stage != mem)
+            HG_TRY(hg_engine_copy(engine, (hg_bind){mem, offset + done * size, bytes},
+                                  (hg_bind){stage, 0, bytes}));
+        engine->counters.upload_bytes += bytes;
+        done += part;
+    }
+out:
+    return res;
+}
+
+hg_result hg_upload_weight(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes,
+                           const void *source, hg_dtype dtype, uint64_t elements,
+                           hg_upload_counts *counts)
+{
+    hg_result res;
+
+    pthread_mutex_lock(&engine->lock);
+    res = upload_weight_locked(engine, mem, offset_bytes, source, dtype, elements, counts);
+    pthread_mutex_unlock(&engine->lock);
+    return res;
+}
