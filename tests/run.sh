@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# All tests, from a fresh checkout: installs what is missing, builds twice (gcc with warnings as errors in build/; clang with
+# address and undefined-behaviour sanitizers and the fuzzers in build-san/), then one ctest run over both.
+#   sh tests/run.sh [--full] [--no-install]
+#     --full        also other drivers of the zoo (newer Debian releases in a folder, Intel's OpenCL), the sanitized build on
+#                   every driver, and long fuzzing: hours
+#     --no-install  leaves the system's packages alone
+# Without --full it ends within 35 minutes on two cores. What is skipped is named and counted at the end, never passed silently.
+# One test alone: ctest --test-dir build -R NAME --output-on-failure
+set -eu
+cd "$(dirname "$0")/.."
+full=0
+install=1
+for argument in "$@"; do
+    case $argument in
+    --full) full=1 ;;
+    --no-install) install=0 ;;
+    -h | --help) sed -n '3,11s/^# \{0,1\}//p' tests/run.sh; exit 0 ;;
+    *) echo "run.sh: unknown argument '$argument' (--full, --no-install)" >&2; exit 2 ;;
+    esac
+done
+start=$(date +%s)
+say() { printf '== %s (%d s since the start)\n' "$*" $(($(date +%s) - start)); }
+cores=$(getconf _NPROCESSORS_ONLN)
+
+# The library reads no environment, the command does: tests must not depend on how this shell is set up.
+for name in $(env | sed -n 's/^\(HG_[A-Z_]*\|HF_[A-Z_]*\|CFLAGS\|LDFLAGS\|VK_[A-Z_]*\|OCL_[A-Z_]*\|POCL_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+
+say "packages"
+if [ $install = 1 ]; then
+    sh tools/install-packages.sh test
+else
+    sh tools/install-packages.sh test --check || echo "going on all the same"
+fi
+
+if [ $full = 1 ]; then drivers=ON fuzz=3600; else drivers=OFF fuzz=200; fi
+
+say "build with gcc, warnings are errors"
+cmake -S . -B build -G Ninja -DCMAKE_C_COMPILER=gcc -DHG_TESTS=ON -DHG_TOOLS=ON -DHG_WERROR=ON -DHG_SANITIZED_BUILD="$PWD/build-san" >build.log 2>&1 ||
+    { cat build.log; exit 1; }
+mv build.log build/configure.log
+cmake --build build --parallel "$cores" | tail -n 30
+
+say "build with clang and sanitizers"
+cmake -S . -B build-san -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS=-gline-tables-only -DHG_TESTS=ON -DHG_TOOLS=ON -DHG_WERROR=ON \
+    -DHG_SANITIZE=address,undefined -DHG_FUZZ=ON -DHG_FUZZ_SECONDS=$fuzz -DHG_SANITIZED_DRIVERS=$drivers >build-san.log 2>&1 ||
+    { cat build-san.log; exit 1; }
+mv build-san.log build-san/configure.log
+cmake --build build-san --parallel "$cores" | tail -n 30
+
+if [ $full = 1 ]; then
+    say "the zoo"
+    sh tests/zoo.sh
+fi
+
+say "tests"
+# The summary comes last; before it, cases that were skipped inside an entry that passed otherwise.
+{
+    status=0
+    ctest --test-dir build -j "$cores" --output-on-failure || status=$?
+    echo $status >build/status
+} 2>&1 | awk '
+    /% tests passed/ { held = 1 }
+    held { tail[++n] = $0; next }
+    { print; fflush() }
+    END {
+        log_file = "build/Testing/Temporary/LastTest.log"
+        while ((getline line < log_file) > 0) {
+            if (line ~ /^[0-9]+\/[0-9]+ Test: /) entry = line
+            if (line ~ /\[  SKIPPED \] [^0-9]/ || line ~ /^skipped/) { sub(/^[0-9\/]* Test: /, "", entry); print "skipped inside " entry ": " line; skips++ }
+        }
+        printf "%d cases were skipped inside entries; skipped entries are listed below\n", skips
+        for (i = 1; i <= n; i++) print tail[i]
+    }'
+exit "$(cat build/status)"
