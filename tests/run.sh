@@ -36,18 +36,25 @@ fi
 
 if [ $full = 1 ]; then drivers=ON fuzz=3600; else drivers=OFF fuzz=200; fi
 
+# build FOLDER OPTION...: quiet unless it fails. Both keep assert().
+build() {
+    folder=$1
+    shift
+    mkdir -p "$folder"
+    { cmake -S . -B "$folder" -G Ninja -DHG_TESTS=ON -DHG_TOOLS=ON -DHG_WERROR=ON "$@" &&
+        cmake --build "$folder" --parallel "$cores"; } >"$folder/log" 2>&1 || {
+        tail -n 60 "$folder/log"
+        echo "run.sh: the build in $folder/ failed; the whole log is $folder/log"
+        exit 1
+    }
+}
+
 say "build with gcc, warnings are errors"
-cmake -S . -B build -G Ninja -DCMAKE_C_COMPILER=gcc -DHG_TESTS=ON -DHG_TOOLS=ON -DHG_WERROR=ON -DHG_SANITIZED_BUILD="$PWD/build-san" >build.log 2>&1 ||
-    { cat build.log; exit 1; }
-mv build.log build/configure.log
-cmake --build build --parallel "$cores" | tail -n 30
+build build -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS_RELWITHDEBINFO='-O2 -g' -DHG_SANITIZED_BUILD="$PWD/build-san"
 
 say "build with clang and sanitizers"
-cmake -S . -B build-san -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS=-gline-tables-only -DHG_TESTS=ON -DHG_TOOLS=ON -DHG_WERROR=ON \
-    -DHG_SANITIZE=address,undefined -DHG_FUZZ=ON -DHG_FUZZ_SECONDS=$fuzz -DHG_SANITIZED_DRIVERS=$drivers >build-san.log 2>&1 ||
-    { cat build-san.log; exit 1; }
-mv build-san.log build-san/configure.log
-cmake --build build-san --parallel "$cores" | tail -n 30
+build build-san -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS_RELWITHDEBINFO='-O1 -gline-tables-only' -DHG_SANITIZE=address,undefined \
+    -DHG_FUZZ=ON -DHG_FUZZ_SECONDS=$fuzz -DHG_SANITIZED_DRIVERS=$drivers
 
 if [ $full = 1 ]; then
     say "the zoo"
