@@ -35,6 +35,7 @@ struct hg_plan {
     hg_log log;
 };
 
+/* Kernels may bind every kind, read or write. */
 typedef enum hg_mem_kind {
     HG_MEM_WEIGHT,  /* written once through a staging copy or a map, then read by kernels */
     HG_MEM_SCRATCH, /* kernels only */

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Weights to the device: where each goes, whether they fit, and one pass over the mapped files.
+ * Reading and checking files is checkpoint.c's; what the weights mean is forward.c's.
+ */
+#include "model_weights.h"
+
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB(bytes) ((double)(bytes) / (double)(1 << 20))
+
+/* One matrix or vector of the model and where it comes from; the table below lists them all. */
+typedef struct slot {
+    const hg_weight *from;
+    hg_matrix *matrix; /* one of these two */
+    hg_vector *vector;
+    const char *name;
+    int32_t layer;
+} slot;
+
+enum { SLOTS_PER_LAYER = 15, SLOTS_OUTSIDE = 3, BLOCK_ROWS = 64 };
+
+static uint64_t element_bytes(hg_dtype dtype)
+{
+    return dtype == HG_DTYPE_F32 ? 4 : 2;
+}
+
+static uint64_t align256(uint64_t bytes)
+{
+    return (bytes + HG_BIND_ALIGN_BYTES - 1) & ~(uint64_t)(HG_BIND_ALIGN_BYTES - 1);
+}
+
+static size_t list_slots(const hg_checkpoint *c, hg_model *m, slot *slots)
+{
+    size_t n = 0;
+
+    slots[n++] = (slot){&c->embed, &m->embed, NULL, "embed_tokens", -1};
+    slots[n++] = (slot){&c->head, &m->head, NULL, "lm_head", -1};
+    slots[n++] = (slot){&c->final_norm, NULL, &m->final_norm, "norm", -1};
+    for (uint32_t i = 0; i < c->config.layers; i++) {
+        const hg_layer_weights *w = &c->layers[i];
+        hg_layer *l = &m->layers[i];
+        const int32_t layer = (int32_t)i;
+
+        slots[n++] = (slot){&w->attn_norm, NULL, &l->attn_norm, "attn_norm", layer};
+        slots[n++] = (slot){&w->q_norm, NULL, &l->q_norm, "q_norm", layer};
+        slots[n++] = (slot){&w->k_norm, NULL, &l->k_norm, "k_norm", layer};
+        slots[n++] = (slot){&w->mlp_norm, NULL, &l->mlp_norm, "mlp_norm", layer};
+        slots[n++] = (slot){&w->q_bias, NULL, &l->q_bias, "q_bias", layer};
+        slots[n++] = (slot){&w->k_bias, NULL, &l->k_bias, "k_bias", layer};
+        slots[n++] = (slot){&w->v_bias, NULL, &l->v_bias, "v_bias", layer};
+        slots[n++] = (slot){&w->o_bias, NULL, &l->o_bias, "o_bias", layer};
+        slots[n++] = (slot){&w->q_gate, &l->q_gate, NULL, "q_gate", layer};
+        slots[n++] = (slot){&w->k, &l->k, NULL, "k", layer};
+        slots[n++] = (slot){&w->v, &l->v, NULL, "v", layer};
+        slots[n++] = (slot){&w->o, &l->o, NULL, "o", layer};
+        slots[n++] = (slot){&w->mlp_gate, &l->mlp_gate, NULL, "mlp_gate", layer};
+        slots[n++] = (slot){&w->mlp_up, &l->mlp_up, NULL, "mlp_up", layer};
+        slots[n++] = (slot){&w->mlp_down, &l->mlp_down, NULL, "mlp_down", layer};
+    }
+    return n;
+}
+
+/* Offsets of the vectors in their common buffer, shapes of the matrices, and the bytes of all. */
+static uint64_t place(const slot *slots, size_t count, uint64_t *vector_bytes)
+{
+    uint64_t total = 0;
+
+    *vector_bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const hg_weight *w = slots[i].from;
+
+        if (!w->data)
+            continue;
+        if (slots[i].vector) {
+            *slots[i].vector = (hg_vector){*vector_bytes, w->rows * w->cols};
+            *vector_bytes += align256((uint64_t)w->rows * w->cols * 4);
+        } else {
+            slots[i].matrix->dtype = w->dtype;
+            slots[i].matrix->rows = w->rows;
+            slots[i].matrix->cols = w->cols;
+            total += (uint64_t)w->rows * w->cols * element_bytes(w->dtype);
+        }
+    }
+    return total + *vector_bytes;
+}
+
+static float half_to_float(uint16_t h)
+{
+    const uint32_t exponent = (h >> 10) & 31u;
+    const uint32_t mantissa = h & 0x3ffu;
+    uint32_t bits = (uint32_t)(h & 0x8000u) << 16;
+    float value;
+
+    if (exponent == 0) { /* zero and denormals: mantissa * 2^-24, exact in float */
+        value = (float)mantissa * 5.9604644775390625e-08f;
+        return (h & 0x8000u) ? -value : value;
+    }
+    bits |= exponent == 31 ? 0x7f800000u | (mantissa << 13)
+                           : ((exponent + 112) << 23) | (mantissa << 13);
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+static float element(const hg_weight *w, size_t i)
+{
+    uint16_t half;
+    uint32_t bits;
+    float value;
+
+    if (w->dtype == HG_DTYPE_F32) {
+        memcpy(&value, w->data + 4 * i, 4);
+        return value;
+    }
+    memcpy(&half, w->data + 2 * i, 2);
+    if (w->dtype == HG_DTYPE_F16)
+        return half_to_float(half);
+    bits = (uint32_t)half << 16;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+static hg_result upload_vector(hg_model *m, const slot *s, hg_upload_counts *counts)
+{
+    const size_t count = s->vector->count;
+    float *values = malloc(count * sizeof(*values));
+    hg_result res = HG_OK;
+
+    if (!values)
+        return hg_fail(&m->log, HG_ERR_HOST_MEMORY, "no memory for %s of layer %d", s->name,
+                       s->layer + 1);
+    for (size_t i = 0; i < count; i++)
+        values[i] = element(s->from, i);
+    res = hg_upload_weight(m->engine, m->vectors, s->vector->offset_bytes, values, HG_DTYPE_F32,
+                           count, counts);
+    free(values);
+    return res;
+}
+
+static hg_result upload_block(hg_model *m, const hg_checkpoint *c, const slot *s, hg_block *block,
+                              hg_upload_counts *counts)
+{
+    const hg_weight *w = s->from;
+    const uint64_t row_bytes = (uint64_t)w->cols * element_bytes(w->dtype);
+    const uint8_t *from = w->data + block->row_first * row_bytes;
+    char name[64];
+    hg_result res = HG_OK;
+
+    if (s->layer < 0)
+        snprintf(name, sizeof(name), "weight.%s", s->name);
+    else
+        snprintf(name, sizeof(name), "weight.layer%02d.%s", s->layer, s->name);
+    HG_TRY(hg_buffer_create(m->engine, HG_MEM_WEIGHT, block->bytes, name, &block->mem));
+    HG_TRY(hg_upload_weight(m->engine, block->mem, 0, from, w->dtype,
+                            (uint64_t)block->row_count * w->cols, counts));
+    hg_checkpoint_release_pages(c, from, block->row_count * row_bytes);
+out:
+    return res;
+}
+
+static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, const slot *s,
+                               hg_upload_counts *counts, uint64_t *done)
+{
+    const uint64_t row_bytes = (uint64_t)s->from->cols * element_bytes(s->from->dtype);
+    /* Multiples of 64 rows keep the bindings of a block's bias and outputs aligned to 256 bytes. */
+    const uint64_t most =
+        hg_engine_block_bytes(m->engine) / row_bytes & ~(uint64_t)(BLOCK_ROWS - 1);
+    hg_matrix *matrix = s->matrix;
+    hg_result res = HG_OK;
+
+    if (most == 0)
+        return hg_fail(&m->log, HG_ERR_UNSUPPORTED,
+                       "%d rows of %s have %llu bytes, %s allows %llu per binding", BLOCK_ROWS,
+                       s->name, (unsigned long long)(row_bytes * BLOCK_ROWS),
+                       m->engine->plan.device.selector,
+                       (unsigned long long)hg_engine_block_bytes(m->engine));
+    matrix->blocks = calloc((size_t)((matrix->rows + most - 1) / most), sizeof(*matrix->blocks));
+    if (!matrix->blocks)
+        return hg_fail(&m->log, HG_ERR_HOST_MEMORY, "no memory for the blocks of %s", s->name);
+    for (uint32_t row = 0; row < matrix->rows;) {
+        const uint32_t rows = matrix->rows - row < most ? matrix->rows - row : (uint32_t)most;
+        hg_block *block = &matrix->blocks[matrix->block_count++];
+
+        *block = (hg_block){
+            .bytes = (rows * row_bytes + 3) & ~UINT64_C(3), .row_first = row, .row_count = rows};
+        HG_TRY(upload_block(m, c, s, block, counts));
+        *done += rows * row_bytes;
+        row += rows;
+    }
+out:
+    return res;
+}
+
+static hg_result check_budget(hg_model *m, uint64_t needed)
+{
+    const uint64_t has = hg_engine_free_bytes(m->engine);
+
+    if (needed <= has)
+        return HG_OK;
+    return hg_fail(&m->log, HG_ERR_DEVICE_MEMORY,
+                   "the weights need %.1f MiB, device %s has %.1f MiB free: choose a smaller model "
+                   "or another device "
+                   "(--device)",
+                   MIB(needed), m->engine->plan.device.selector, MIB(has));
+}
+
+/* What the upload pass saw, in words (docs/DECISIONS.md D9). */
+static hg_result judge_counts(const hg_model *m, const hg_upload_counts *counts)
+{
+    if (counts->nan_count + counts->inf_count == 0)
+        return HG_OK;
+    if (hg_engine_precision(m->engine) == HG_PRECISION_EXACT)
+        return hg_fail(&m->log, HG_ERR_FILE,
+                       "the weights hold %llu NaN and %llu infinite values: exact results are not "
+                       "defined for them",
+                       (unsigned long long)counts->nan_count,
+                       (unsigned long long)counts->inf_count);
+    hg_say(&m->log, HG_LOG_WARNING,
+           "the weights hold %llu NaN and %llu infinite values: results may be NaN",
+           (unsigned long long)counts->nan_count, (unsigned long long)counts->inf_count);
+    return HG_OK;
+}
+
+static hg_result upload_all(hg_model *m, const hg_checkpoint *c, const slot *slots, size_t count,
+                            const hg_progress *progress)
+{
+    hg_upload_counts counts = {0, 0, 0};
+    uint64_t vector_bytes = 0, done = 0;
+    const uint64_t total = place(slots, count, &vector_bytes);
+    hg_result res = HG_OK;
+
+    m->info.weight_bytes = total;
+    HG_TRY(check_budget(m, total));
+    HG_TRY(hg_buffer_create(m->engine, HG_MEM_WEIGHT, vector_bytes, "weight.vectors", &m->vectors));
+    for (size_t i = 0; i < count; i++) {
+        if (!slots[i].from->data)
+            continue;
+        if (slots[i].vector)
+            HG_TRY(upload_vector(m, &slots[i], &counts));
+        else
+            HG_TRY(upload_matrix(m, c, &slots[i], &counts, &done));
+        if (progress->step && progress->step(progress->user, "upload", done, total) != 0) {
+            res = HG_CANCELLED;
+            goto out;
+        }
+    }
+    HG_TRY(judge_counts(m, &counts));
+out:
+    return res;
+}
+
+hg_result hg_model_load(hg_engine *engine, const hg_checkpoint *checkpoint,
+                        const hg_model_params *params, hg_model **out)
+{
+    static const hg_model_params plain;
+    const hg_model_params *p = params ? params : &plain;
+    hg_model *m = NULL;
+    slot *slots = NULL;
+    hg_result res = HG_OK;
+
+    if (!out)
+        return HG_ERR_ARGUMENT;
+    *out = NULL;
+    if (!engine || !checkpoint)
+        return hg_fail(&p->log, HG_ERR_ARGUMENT, "hg_model_load: engine or checkpoint is NULL");
+    m = calloc(1, sizeof(*m));
+    slots =
+        calloc((size_t)checkpoint->config.layers * SLOTS_PER_LAYER + SLOTS_OUTSIDE, sizeof(*slots));
+    if (!m || !slots || !(m->layers = calloc(checkpoint->config.layers, sizeof(*m->layers)))) {
+        res = hg_fail(&p->log, HG_ERR_HOST_MEMORY, "no memory for a model of %u layers",
+                      checkpoint->config.layers);
+        goto out;
+    }
+    m->engine = engine;
+    m->log = p->log;
+    m->config = checkpoint->config;
+    m->gate = checkpoint->gate;
+    m->gate_layout = checkpoint->gate_layout;
+    m->gate_dim = checkpoint->gate_dim;
+    m->qk_norm = checkpoint->qk_norm;
+    m->info = checkpoint->info;
+    HG_TRY(upload_all(m, checkpoint, slots, list_slots(checkpoint, m, slots), &p->progress));
+    *out = m;
+    m = NULL;
+out:
+    free(slots);
+    hg_model_free(&m);
+    return res;
+}
+
+static void free_matrix(hg_engine *engine, hg_matrix *matrix)
+{
+    for (uint32_t b = 0; b < matrix->block_count; b++)
+        hg_buffer_free(engine, &matrix->blocks[b].mem);
+    free(matrix->blocks);
+}
+
+void hg_model_free(hg_model **model)
+{
+    hg_model *m = model ? *model : NULL;
+
+    if (!m)
+        return;
+    for (uint32_t i = 0; m->layers && i < m->config.layers; i++) {
+        hg_layer *l = &m->layers[i];
+        hg_matrix *const matrices[] = {&l->q_gate,   &l->k,      &l->v,       &l->o,
+                                       &l->mlp_gate, &l->mlp_up, &l->mlp_down};
+
+        for (size_t j = 0; j < sizeof(matrices) / sizeof(matrices[0]); j++)
+            free_matrix(m->engine, matrices[j]);
+    }
+    free(m->layers);
+    if (m->engine) {
+        free_matrix(m->engine, &m->embed);
+        free_matrix(m->engine, &m->head);
+        hg_buffer_free(m->engine, &m->vectors);
+    }
+    free(m);
+    *model = NULL;
+}
+
+void hg_model_describe(const hg_model *model, hg_model_info *out)
+{
+    *out = model->info;
+    out->struct_size = sizeof(*out);
+}
+
+hg_engine *hg_model_engine(const hg_model *model)
+{
+    return model->engine;
+}

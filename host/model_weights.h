@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A model's weights as they lie on a device: matrices in the file's own type, in row blocks that
+ * one binding can hold; vectors as f32 (docs/DECISIONS.md D4). Private to host/.
+ */
+#ifndef HG_HOST_MODEL_WEIGHTS_H
+#define HG_HOST_MODEL_WEIGHTS_H
+
+#include "checkpoint.h"
+#include "device.h"
+
+typedef struct hg_block {
+    hg_mem *mem;
+    uint64_t bytes;
+    uint32_t row_first, row_count;
+} hg_block;
+
+typedef struct hg_matrix {
+    hg_dtype dtype;
+    uint32_t rows, cols; /* [rows, cols]; y = x w^T has `rows` columns */
+    uint32_t block_count;
+    hg_block *blocks; /* NULL: the model has no such matrix */
+} hg_matrix;
+
+/* [count] f32 inside hg_model.vectors. count 0: the model has none. */
+typedef struct hg_vector {
+    uint64_t offset_bytes;
+    uint32_t count;
+} hg_vector;
+
+typedef struct hg_layer {
+    hg_vector attn_norm, q_norm, k_norm, mlp_norm;
+    hg_vector q_bias, k_bias, v_bias, o_bias;
+    hg_matrix q_gate; /* [heads * (head_dim + gate_dim), hidden], rows in the layout of the file */
+    hg_matrix k, v;   /* [kv_heads * head_dim, hidden] */
+    hg_matrix o;      /* [hidden, heads * head_dim] */
+    hg_matrix mlp_gate, mlp_up; /* [ffn, hidden] */
+    hg_matrix mlp_down;         /* [hidden, ffn] */
+} hg_layer;
+
+struct hg_model {
+    hg_engine *engine;
+    hg_log log;
+    hg_config config;
+    hg_gate_kind gate;
+    hg_gate_layout gate_layout;
+    uint32_t gate_dim;
+    uint32_t qk_norm;
+    hg_model_info info;
+    hg_mem *vectors;
+    hg_vector final_norm;
+    hg_matrix embed; /* [vocab, hidden] */
+    hg_matrix head;  /* [vocab, hidden]; blocks NULL when tied */
+    hg_layer *layers;
+};
+
+#endif

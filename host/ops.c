@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernel calls as functions; see ops.h. Shapes are kernels.def's. */
+#include "ops.h"
+
+#include <string.h>
+
+/* From this many rows on the tiled product is used; below, the one for a few rows. The same bytes
+ * (D1). */
+enum { MATVEC_ROWS_MAX = 3 };
+
+static hg_bind spare(const hg_pen *pen)
+{
+    return hg_bind_all(pen->session->engine->spare);
+}
+
+static hg_bind upload(hg_mem *mem)
+{
+    return hg_bind_all(mem);
+}
+
+static hg_bind vector_bind(const hg_pen *pen, hg_vector v)
+{
+    const hg_bind bind = {pen->session->model->vectors, v.offset_bytes, (uint64_t)v.count * 4};
+
+    return v.count ? bind : spare(pen);
+}
+
+/* One dispatch: params, and bindings in the table's order. NULL when memory ran out (kept in the
+ * list). */
+static hg_op *append(const hg_pen *pen, hg_kernel_id kernel, hg_dtype dtype, const void *params,
+                     const hg_bind *binds)
+{
+    hg_op *op = hg_oplist_append(&pen->session->ops, HG_OP_DISPATCH);
+
+    if (!op)
+        return NULL;
+    op->kernel = kernel;
+    op->dtype = dtype;
+    memcpy(op->words, params, hg_kernels[kernel].param_bytes);
+    op->bind_count = hg_kernels[kernel].bind_count;
+    memcpy(op->bind, binds, op->bind_count * sizeof(*binds));
+    op->layer = pen->layer;
+    return op;
+}
+
+/* What the operation wrote: [rows, cols, deep] (deep 0: two dimensions) in binding `bind`, from
+ * element `first`. */
+static void set_stage(hg_op *op, const char *stage, uint32_t bind, uint64_t first,
+                      const uint32_t shape[3])
+{
+    if (!op || !stage)
+        return;
+    op->stage = stage;
+    op->stage_bind = bind;
+    op->stage_offset_bytes = first * 4;
+    op->rank = shape[2] ? 3 : 2;
+    memcpy(op->shape, shape, 3 * sizeof(*shape));
+}
+
+void hg_op_embed_rows(const hg_pen *pen, hg_bind y, const char *stage)
+{
+    const hg_matrix *w = &pen->session->model->embed;
+
+    for (uint32_t b = 0; b < w->block_count; b++) {
+        const hg_block *block = &w->blocks[b];
+        const struct hg_embed_rows_params p = {.tokens = pen->tokens,
+                                               .hidden = w->cols,
+                                               .row_first = block->row_first,
+                                               .row_count = block->row_count};
+        const hg_bind binds[] = {upload(pen->session->ids_up), {block->mem, 0, block->bytes}, y};
+        hg_op *op = append(pen, HG_KERNEL_embed_rows, w->dtype, &p, binds);
+
+        if (b + 1 == w->block_count)
+            set_stage(op, stage, 2, 0, (const uint32_t[3]){pen->tokens, w->cols, 0});
+    }
+}
+
+void hg_op_rms_norm(const hg_pen *pen, uint32_t rows, hg_bind x, hg_vector w, hg_bind y,
+                    const char *stage)
+{
+    const hg_config *c = &pen->session->model->config;
+    const struct hg_rms_norm_params p = {
+        .rows = rows, .dim = c->hidden, .eps = c->eps, .inv_dim = (float)(1.0 / c->hidden)};
+    const hg_bind binds[] = {x, vector_bind(pen, w), y};
+
+    set_stage(append(pen, HG_KERNEL_rms_norm, HG_DTYPE_NONE, &p, binds), stage, 2, 0,
+              (const uint32_t[3]){rows, c->hidden, 0});
+}
+
+void hg_op_matmul(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *w, hg_vector bias,
+                  hg_bind y, uint32_t y_row, const char *stage)
+{
+    /* The two rows of the table have the same params on purpose. */
+    const hg_kernel_id kernel = rows <= MATVEC_ROWS_MAX ? HG_KERNEL_matvec : HG_KERNEL_matmul;
+
+    for (uint32_t b = 0; b < w->block_count; b++) {
+        const hg_block *block = &w->blocks[b];
+        const struct hg_matmul_params p = {.rows = rows,
+                                           .k = w->cols,
+                                           .cols = block->row_count,
+                                           .y_stride = w->rows,
+                                           .y_offset = y_row * w->rows + block->row_first,
+                                           .flags = bias.count ? 1u : 0u};
+        /* Row blocks are multiples of 64 rows (model.c), so that this offset keeps the alignment of
+         * bindings. */
+        const hg_vector part = {bias.offset_bytes + (uint64_t)block->row_first * 4,
+                                bias.count ? block->row_count : 0};
+        const hg_bind binds[] = {x, {block->mem, 0, block->bytes}, vector_bind(pen, part), y};
+        hg_op *op = append(pen, kernel, w->dtype, &p, binds);
+
+        if (b + 1 == w->block_count)
+            set_stage(op, stage, 3, (uint64_t)y_row * w->rows,
+                      (const uint32_t[3]){rows, w->rows, 0});
+    }
+}
+
+void hg_op_split_q_gate(const hg_pen *pen, hg_bind qg, hg_bind q, hg_bind z)
+{
+    const hg_model *m = pen->session->model;
+    const struct hg_split_q_gate_params p = {.tokens = pen->tokens,
+                                             .heads = m->config.heads,
+                                             .kv_heads = m->config.kv_heads,
+                                             .head_dim = m->config.head_dim,
+                                             .gate_dim = m->gate_dim,
+                                             .gate_layout = (uint32_t)m->gate_layout};
+    const hg_bind binds[] = {qg, q, z};
+
+    append(pen, HG_KERNEL_split_q_gate, HG_DTYPE_NONE, &p, binds);
+}
+
+void hg_op_norm_rope(const hg_pen *pen, uint32_t heads, hg_bind x, hg_vector w, hg_bind y,
+                     uint32_t y_row, const char *stage)
+{
+    const hg_config *c = &pen->session->model->config;
+    const struct hg_norm_rope_params p = {.tokens = pen->tokens,
+                                          .heads = heads,
+                                          .head_dim = c->head_dim,
+                                          .y_row = y_row,
+                                          .eps = c->eps,
+                                          .inv_dim = (float)(1.0 / c->head_dim),
+                                          .flags = w.count ? 1u : 0u};
+    const hg_bind binds[] = {x, vector_bind(pen, w), upload(pen->session->rope_up), y};
+
+    set_stage(append(pen, HG_KERNEL_norm_rope, HG_DTYPE_NONE, &p, binds), stage, 3,
+              (uint64_t)y_row * heads * c->head_dim,
+              (const uint32_t[3]){pen->tokens, heads, c->head_dim});
+}
+
+void hg_op_attention(const hg_pen *pen, const char *stage)
+{
+    const hg_session *s = pen->session;
+    const hg_model *m = s->model;
+    const hg_config *c = &m->config;
+    const hg_activations *a = &s->act;
+    const struct hg_attention_params p = {.tokens = pen->tokens,
+                                          .heads = c->heads,
+                                          .kv_heads = c->kv_heads,
+                                          .head_dim = c->head_dim,
+                                          .gate_dim = m->gate_dim,
+                                          .window = c->window,
+                                          .scale = s->attention_scale,
+                                          .gate = m->gate_dim ? 1u : 0u,
+                                          .flags = m->gate_dim ? 1u : 0u};
+    const hg_bind none = spare(pen);
+    const hg_bind binds[] = {a->q,
+                             hg_bind_all(s->k_cache[pen->layer]),
+                             hg_bind_all(s->v_cache[pen->layer]),
+                             m->gate_dim ? a->z : none,
+                             upload(s->rows_up),
+                             a->attn,
+                             a->stats,
+                             m->gate_dim ? a->gates : none};
+
+    set_stage(append(pen, HG_KERNEL_attention, HG_DTYPE_NONE, &p, binds), stage, 5, 0,
+              (const uint32_t[3]){pen->tokens, c->heads, c->head_dim});
+}
+
+void hg_op_silu_mul(const hg_pen *pen, hg_bind a, hg_bind b, hg_bind y, const char *stage)
+{
+    const uint32_t ffn = pen->session->model->config.ffn;
+    const struct hg_silu_mul_params p = {.count = pen->tokens * ffn};
+    const hg_bind binds[] = {a, b, y};
+
+    set_stage(append(pen, HG_KERNEL_silu_mul, HG_DTYPE_NONE, &p, binds), stage, 2, 0,
+              (const uint32_t[3]){pen->tokens, ffn, 0});
+}
+
+void hg_op_add(const hg_pen *pen, hg_bind a, hg_bind b, hg_bind y, const char *stage)
+{
+    const uint32_t hidden = pen->session->model->config.hidden;
+    const struct hg_add_params p = {.count = pen->tokens * hidden};
+    const hg_bind binds[] = {a, b, y};
+
+    set_stage(append(pen, HG_KERNEL_add, HG_DTYPE_NONE, &p, binds), stage, 2, 0,
+              (const uint32_t[3]){pen->tokens, hidden, 0});
+}
+
+void hg_op_copy(const hg_pen *pen, hg_bind dst, uint64_t dst_first, hg_bind src, uint64_t src_first,
+                uint64_t count, const char *stage)
+{
+    hg_op *op = hg_oplist_append(&pen->session->ops, HG_OP_COPY);
+
+    if (!op)
+        return;
+    op->layer = pen->layer;
+    op->bind_count = 2;
+    op->bind[0] = (hg_bind){dst.mem, dst.offset_bytes + dst_first * 4, count * 4};
+    op->bind[1] = (hg_bind){src.mem, src.offset_bytes + src_first * 4, count * 4};
+    set_stage(op, stage, 0, 0,
+              (const uint32_t[3]){pen->tokens, (uint32_t)(count / pen->tokens), 0});
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One timeline: buffers sized once, tokens appended in pieces, logits brought home. The arithmetic
+ * is forward.c's list of operations; reading what was kept is capture.c's.
+ */
+#include "session_state.h"
+
+#include "check.h"
+#include "forward.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Enough rows to keep a matrix product busy; more only costs memory. */
+enum { PIECE_TOKENS = 512 };
+
+static uint64_t align256(uint64_t bytes)
+{
+    return (bytes + HG_BIND_ALIGN_BYTES - 1) & ~(uint64_t)(HG_BIND_ALIGN_BYTES - 1);
+}
+
+/* Elements per token (logits: per row) of every activation, in the order of hg_activations. */
+enum { ACTIVATIONS = sizeof(hg_activations) / sizeof(hg_bind) };
+
+static void activation_widths(const hg_model_info *c, hg_logits_kind logits,
+                              uint64_t width[ACTIVATIONS])
+{
+    const uint64_t heads = c->heads, q = heads * c->head_dim, gates = heads * c->gate_dim;
+    const uint64_t widths[ACTIVATIONS] = {c->hidden, c->hidden,
+                                          q + gates, q,
+                                          gates,     (uint64_t)c->kv_heads * c->head_dim,
+                                          q,         heads * 2,
+                                          gates,     c->hidden,
+                                          c->ffn,    c->ffn,
+                                          c->ffn,    c->hidden,
+                                          c->hidden, logits == HG_LOGITS_NONE ? 0 : c->vocab};
+
+    memcpy(width, widths, sizeof(widths));
+}
+
+/* Whether activation i has one row however long the piece is. */
+static int is_single_row(size_t i, hg_logits_kind logits)
+{
+    return i == offsetof(hg_activations, last) / sizeof(hg_bind) ||
+           (i == ACTIVATIONS - 1 && logits != HG_LOGITS_ALL);
+}
+
+static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, uint32_t piece,
+                            uint64_t *largest)
+{
+    uint64_t width[ACTIVATIONS], total = 0;
+
+    *largest = 0;
+    activation_widths(info, logits, width);
+    for (size_t i = 0; i < ACTIVATIONS; i++) {
+        const uint64_t rows = is_single_row(i, logits) ? 1 : piece;
+        const uint64_t bytes = align256(width[i] * rows * 4 + 4);
+
+        total += bytes;
+        if (bytes > *largest)
+            *largest = bytes;
+    }
+    return total;
+}
+
+uint64_t hg_model_device_bytes(const hg_model_info *info, uint32_t tokens, uint32_t captured_layers)
+{
+    const uint64_t kv = (uint64_t)info->layers * 2 * tokens * info->kv_heads * info->head_dim * 4;
+    const uint64_t kept = (uint64_t)captured_layers * tokens * info->heads *
+                          ((uint64_t)info->head_dim + 2 + info->gate_dim) * 4;
+    uint64_t largest;
+
+    return info->weight_bytes + kv + kept +
+           arena_bytes(info, HG_LOGITS_LAST, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
+                       &largest);
+}
+
+/* The longest piece whose activations fit the device's bindings and allocations. */
+static hg_result choose_piece(hg_session *s)
+{
+    const hg_limits *limits = &s->engine->plan.limits;
+    const uint32_t asked = s->params.piece_tokens ? s->params.piece_tokens : PIECE_TOKENS;
+    uint32_t piece = asked < s->max_tokens ? asked : s->max_tokens;
+    uint64_t largest, total;
+
+    for (;; piece = (piece + 1) / 2) {
+        total = arena_bytes(&s->model->info, s->params.logits, piece, &largest);
+        if (largest <= limits->binding_bytes && total <= limits->alloc_bytes)
+            break;
+        if (piece == 1)
+            return hg_fail(&s->log, HG_ERR_UNSUPPORTED,
+                           "one token needs %llu bytes of activations, %s allows %llu per binding "
+                           "and %llu per allocation",
+                           (unsigned long long)total, s->engine->plan.device.selector,
+                           (unsigned long long)limits->binding_bytes,
+                           (unsigned long long)limits->alloc_bytes);
+    }
+    s->piece = piece;
+    return HG_OK;
+}
+
+static hg_result create_arena(hg_session *s)
+{
+    uint64_t width[ACTIVATIONS], at = 0, largest;
+    hg_bind *bind = &s->act.x;
+    hg_result res = HG_OK;
+
+    HG_TRY(choose_piece(s));
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_SCRATCH,
+                            arena_bytes(&s->model->info, s->params.logits, s->piece, &largest),
+                            "activations", &s->arena));
+    activation_widths(&s->model->info, s->params.logits, width);
+    for (size_t i = 0; i < ACTIVATIONS; i++) {
+        const uint64_t rows = is_single_row(i, s->params.logits) ? 1 : s->piece;
+
+        bind[i] = (hg_bind){s->arena, at, width[i] * rows * 4 + (width[i] ? 0 : 4)};
+        at += align256(width[i] * rows * 4 + 4);
+    }
+out:
+    return res;
+}
+
+static hg_result create_uploads(hg_session *s)
+{
+    const uint64_t piece = s->piece;
+    hg_result res = HG_OK;
+
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_UPLOAD, piece * 4, "ids", &s->ids_up));
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_UPLOAD, piece * s->model->config.head_dim * 4, "rope",
+                            &s->rope_up));
+    HG_TRY(
+        hg_buffer_create(s->engine, HG_MEM_UPLOAD, piece * HG_ROW_WORDS * 4, "rows", &s->rows_up));
+out:
+    return res;
+}
+
+/* A buffer of per-token rows; one binding has to hold it. */
+static hg_result create_rows(hg_session *s, hg_mem_kind kind, const char *role, uint32_t index,
+                             uint64_t row_elements, hg_mem **out)
+{
+    const uint64_t bytes = row_elements * s->max_tokens * 4;
+    char name[64];
+
+    if (bytes > s->engine->plan.limits.binding_bytes)
+        return hg_fail(
+            &s->log, HG_ERR_UNSUPPORTED,
+            "%u tokens need %llu bytes for %s, %s allows %llu per binding: use at most %llu tokens",
+            s->max_tokens, (unsigned long long)bytes, role, s->engine->plan.device.selector,
+            (unsigned long long)s->engine->plan.limits.binding_bytes,
+            (unsigned long long)(s->engine->plan.limits.binding_bytes / (row_elements * 4)));
+    snprintf(name, sizeof(name), "%s.layer%02u", role, index);
+    return hg_buffer_create(s->engine, kind, bytes, name, out);
+}
+
+static hg_result create_cache(hg_session *s)
+{
+    const hg_config *c = &s->model->config;
+    const uint64_t row = (uint64_t)c->kv_heads * c->head_dim;
+    hg_result res = HG_OK;
+
+    s->k_cache = calloc(c->layers, sizeof(hg_mem *));
+    s->v_cache = calloc(c->layers, sizeof(hg_mem *));
+    if (!s->k_cache || !s->v_cache)
+        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for a cache of %u layers",
+                       c->layers);
+    for (uint32_t i = 0; i < c->layers; i++) {
+        HG_TRY(create_rows(s, HG_MEM_KV, "kv.k", i, row, &s->k_cache[i]));
+        HG_TRY(create_rows(s, HG_MEM_KV, "kv.v", i, row, &s->v_cache[i]));
+    }
+out:
+    return res;
+}
+
+static hg_result create_kept_layer(hg_session *s, uint32_t layer)
+{
+    const hg_config *c = &s->model->config;
+    hg_kept_layer *kept = &s->kept[layer];
+    hg_result res = HG_OK;
+
+    if (layer >= c->layers)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %u is asked for, the model has %u",
+                       layer + 1, c->layers);
+    if ((s->params.capture & HG_CAPTURE_ATTENTION) && !kept->q) {
+        HG_TRY(create_rows(s, HG_MEM_SCRATCH, "kept.q", layer, (uint64_t)c->heads * c->head_dim,
+                           &kept->q));
+        HG_TRY(create_rows(s, HG_MEM_SCRATCH, "kept.stats", layer, (uint64_t)c->heads * 2,
+                           &kept->stats));
+    }
+    if ((s->params.capture & HG_CAPTURE_GATES) && s->model->gate_dim && !kept->gates)
+        HG_TRY(create_rows(s, HG_MEM_SCRATCH, "kept.gates", layer,
+                           (uint64_t)c->heads * s->model->gate_dim, &kept->gates));
+out:
+    return res;
+}
+
+/* Row i of a sequence that begins at cache row 0: { position, sequence, kv_begin, kv_end }. */
+static void fill_rows(uint32_t *rows, uint32_t first, uint32_t count, uint32_t max_tokens)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t row[HG_ROW_WORDS] = {first + i, 0, 0, max_tokens};
+
+        memcpy(rows + (size_t)i * HG_ROW_WORDS, row, sizeof(row));
+    }
+}
+
+static hg_result create_rows_all(hg_session *s)
+{
+    uint32_t *rows = malloc((size_t)s->max_tokens * HG_ROW_WORDS * sizeof(*rows));
+    hg_result res = HG_OK;
+
+    if (!rows)
+        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for %u rows", s->max_tokens);
+    fill_rows(rows, 0, s->max_tokens, s->max_tokens);
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_WEIGHT, (uint64_t)s->max_tokens * HG_ROW_WORDS * 4,
+                            "kept.rows", &s->rows_all));
+    HG_TRY(hg_upload_bytes(s->engine, s->rows_all, 0, rows,
+                           (uint64_t)s->max_tokens * HG_ROW_WORDS * 4));
+out:
+    free(rows);
+    return res;
+}
+
+static hg_result create_kept(hg_session *s)
+{
+    const hg_config *c = &s->model->config;
+    hg_result res = HG_OK;
+
+    s->kept = calloc(c->layers, sizeof(*s->kept));
+    if (!s->kept)
+        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for captures of %u layers",
+                       c->layers);
+    if (s->params.capture & (HG_CAPTURE_ATTENTION | HG_CAPTURE_GATES))
+        for (uint32_t i = 0; i < (s->layer_list ? s->params.layer_count : c->layers); i++)
+            HG_TRY(create_kept_layer(s, s->layer_list ? s->layer_list[i] : i));
+    if (s->params.capture & HG_CAPTURE_ATTENTION)
+        HG_TRY(create_rows_all(s));
+    if (s->params.capture & HG_CAPTURE_HIDDEN) {
+        s->hidden = calloc((size_t)c->layers + 2, sizeof(hg_mem *));
+        if (!s->hidden)
+            return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for hidden states");
+        for (uint32_t i = 0; i < c->layers + 2; i++)
+            HG_TRY(create_rows(s, HG_MEM_SCRATCH, "kept.hidden", i, c->hidden, &s->hidden[i]));
+    }
+out:
+    return res;
+}
+
+static hg_result create_host(hg_session *s)
+{
+    const uint64_t vocab = s->model->config.vocab;
+
+    s->ids = calloc(s->max_tokens, sizeof(*s->ids));
+    if (s->params.logits != HG_LOGITS_NONE)
+        s->logits =
+            malloc((size_t)(vocab * (s->params.logits == HG_LOGITS_ALL ? s->max_tokens : 1) * 4));
+    if (!s->ids || (s->params.logits != HG_LOGITS_NONE && !s->logits))
+        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for the logits of %u tokens",
+                       s->max_tokens);
+    return HG_OK;
+}
+
+static hg_result copy_params(hg_session *s, const hg_session_params *params)
+{
+    s->params = *params;
+    s->log = params->log;
+    s->max_tokens = params->max_tokens;
+    if (params->layers) {
+        s->layer_list = malloc(((size_t)params->layer_count + 1) * sizeof(*s->layer_list));
+        if (!s->layer_list)
+            return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for a list of layers");
+        memcpy(s->layer_list, params->layers, params->layer_count * sizeof(*s->layer_list));
+        for (uint32_t i = 0; i < params->layer_count; i++)
+            if (s->layer_list[i] >= s->model->config.layers)
+                return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %u is asked for, the model has %u",
+                               s->layer_list[i] + 1, s->model->config.layers);
+    }
+    s->params.layers = s->layer_list;
+    return HG_OK;
+}
+
+hg_result hg_session_create(hg_model *model, const hg_session_params *params, hg_session **out)
+{
+    hg_session *s = NULL;
+    hg_result res = HG_OK;
+
+    if (!out)
+        return HG_ERR_ARGUMENT;
+    *out = NULL;
+    if (!model || !params)
+        return HG_ERR_ARGUMENT;
+    if (params->max_tokens == 0 || params->max_tokens > INT32_MAX)
+        return hg_fail(&params->log, HG_ERR_ARGUMENT,
+                       "a session needs room for 1 to 2^31 - 1 tokens, found %u",
+                       params->max_tokens);
+    s = calloc(1, sizeof(*s));
+    if (!s)
+        return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "no memory for a session");
+    s->model = model;
+    s->engine = model->engine;
+    s->attention_scale =
+        (float)(1.0 / sqrt((double)model->config.head_dim)); /* IEEE: the same everywhere */
+    HG_TRY(copy_params(s, params));
+    HG_TRY(create_host(s));
+    HG_TRY(create_arena(s));
+    HG_TRY(create_uploads(s));
+    HG_TRY(create_cache(s));
+    HG_TRY(create_kept(s));
+    *out = s;
+    s = NULL;
+out:
+    hg_session_free(&s);
+    return res;
+}
+
+static void free_list(hg_engine *engine, hg_mem **mems, uint32_t count)
+{
+    for (uint32_t i = 0; mems && i < count; i++)
+        hg_buffer_free(engine, &mems[i]);
+    free(mems);
+}
+
+void hg_session_free(hg_session **session)
+{
+    hg_session *s = session ? *session : NULL;
+
+    if (!s)
+        return;
+    free_list(s->engine, s->k_cache, s->model->config.layers);
+    free_list(s->engine, s->v_cache, s->model->config.layers);
+    free_list(s->engine, s->hidden, s->model->config.layers + 2);
+    for (uint32_t i = 0; s->kept && i < s->model->config.layers; i++) {
+        hg_buffer_free(s->engine, &s->kept[i].q);
+        hg_buffer_free(s->engine, &s->kept[i].stats);
+        hg_buffer_free(s->engine, &s->kept[i].gates);
+    }
+    free(s->kept);
+    hg_buffer_free(s->engine, &s->arena);
+    hg_buffer_free(s->engine, &s->ids_up);
+    hg_buffer_free(s->engine, &s->rope_up);
+    hg_buffer_free(s->engine, &s->rows_up);
+    hg_buffer_free(s->engine, &s->rows_all);
+    hg_buffer_free(s->engine, &s->probe);
+    hg_oplist_free(&s->ops);
+    free(s->layer_list);
+    free(s->ids);
+    free(s->logits);
+    free(s);
+    *session = NULL;
+}
+
+/* ids, rope table and rows of one piece into their upload buffers. */
+static hg_result upload_piece(hg_session *s, const int32_t *ids, uint32_t past, uint32_t tokens)
+{
+    const uint32_t head_dim = s->model->config.head_dim;
+    float *table = malloc((size_t)tokens * head_dim * sizeof(*table));
+    uint32_t *rows = malloc((size_t)tokens * HG_ROW_WORDS * sizeof(*rows));
+    hg_result res = HG_OK;
+
+    if (!table || !rows) {
+        res = hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for a piece of %u tokens", tokens);
+        goto out;
+    }
+    hg_rope_table(s->inv_freq, s->rope_scaling, head_dim, past, tokens, table);
+    fill_rows(rows, past, tokens, s->max_tokens);
+    HG_TRY(hg_upload_bytes(s->engine, s->ids_up, 0, ids, (uint64_t)tokens * 4));
+    HG_TRY(hg_upload_bytes(s->engine, s->rope_up, 0, table, (uint64_t)tokens * head_dim * 4));
+    HG_TRY(hg_upload_bytes(s->engine, s->rows_up, 0, rows, (uint64_t)tokens * HG_ROW_WORDS * 4));
+out:
+    free(table);
+    free(rows);
+    return res;
+}
+
+static hg_result check_ids(const hg_session *s, const int32_t *ids, uint32_t count)
+{
+    if (count == 0)
+        return hg_fail(&s->log, HG_ERR_TEXT, "no tokens: expected at least one");
+    if (count > s->max_tokens - s->tokens)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT, "%u tokens after %u, the session has room for %u",
+                       count, s->tokens, s->max_tokens);
+    for (uint32_t i = 0; i < count; i++)
+        if (ids[i] < 0 || (uint32_t)ids[i] >= s->model->config.vocab)
+            return hg_fail(&s->log, HG_ERR_TEXT,
+                           "token id %d at place %u: the model's ids are 0 to %u", ids[i], i,
+                           s->model->config.vocab - 1);
+    return HG_OK;
+}
+
+/* Rope that depends on the length is computed once, for the length announced (docs/DECISIONS.md
+ * D13). */
+static void settle_rope(hg_session *s, uint32_t count)
+{
+    const hg_config *c = &s->model->config;
+
+    if (!s->rope_ready) {
+        s->rope_tokens = s->params.rope_tokens ? s->params.rope_tokens : count;
+        hg_rope_frequencies(c, s->rope_tokens, s->inv_freq, &s->rope_scaling);
+        s->rope_ready = 1;
+    } else if (hg_rope_depends_on_length(c) && s->tokens <= s->rope_tokens &&
+               s->tokens + count > s->rope_tokens) {
+        hg_say(&s->log, HG_LOG_WARNING,
+               "rope depends on the length here and was computed for %u tokens; going past it "
+               "keeps that",
+               s->rope_tokens);
+    }
+}
+
+static void show_stage(void *user, const hg_op *op, const float *values)
+{
+    const hg_session *s = user;
+    hg_stage stage = {.struct_size = sizeof(stage),
+                      .name = op->stage,
+                      .kernel = op->kind == HG_OP_DISPATCH ? hg_kernels[op->kernel].name : "copy",
+                      .layer = op->layer,
+                      .rank = op->rank,
+                      .values = values};
+
+    memcpy(stage.shape, op->shape, sizeof(stage.shape));
+    s->params.tap(s->params.tap_user, &stage);
+}
+
+static hg_result fetch_logits(hg_session *s, uint32_t past, uint32_t tokens)
+{
+    const uint64_t vocab = s->model->config.vocab;
+    hg_result res = HG_OK;
+
+    if (s->params.logits == HG_LOGITS_LAST) {
+        s->logits_first = s->logits_end = 0;
+        HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes, s->logits,
+                                 vocab * 4));
+        s->logits_first = past + tokens - 1;
+        s->logits_end = past + tokens;
+    } else if (s->params.logits == HG_LOGITS_ALL) {
+        HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes,
+                                 s->logits + past * vocab, tokens * vocab * 4));
+        s->logits_end = past + tokens;
+    }
+out:
+    return res;
+}
+
+hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t count)
+{
+    hg_session *s = session;
+    hg_run_params run = {.progress = s->params.progress,
+                         .what = "layers",
+                         .tap = s->params.tap ? show_stage : NULL,
+                         .tap_user = s};
+    hg_result res = HG_OK;
+
+    HG_TRY(check_ids(s, ids, count));
+    settle_rope(s, count);
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t tokens = count - done < s->piece ? count - done : s->piece;
+        const uint32_t past = s->tokens + done;
+
+        HG_TRY(upload_piece(s, ids + done, past, tokens));
+        hg_oplist_clear(&s->ops);
+        hg_forward_append(s, past, tokens);
+        HG_TRY(hg_engine_run(s->engine, &s->ops, &run));
+        HG_TRY(fetch_logits(s, past, tokens));
+        done += tokens;
+    }
+    memcpy(s->ids + s->tokens, ids, count * sizeof(*ids));
+    s->tokens += count;
+out:
+    return res;
+}
+
+uint32_t hg_session_tokens(const hg_session *session)
+{
+    return session->tokens;
+}
+
+hg_result hg_session_truncate(hg_session *session, uint32_t tokens)
+{
+    if (tokens > session->tokens)
+        return hg_fail(&session->log, HG_ERR_ARGUMENT, "cannot keep %u tokens of %u", tokens,
+                       session->tokens);
+    session->tokens = tokens;
+    if (session->logits_end > tokens)
+        session->logits_end = tokens;
+    if (tokens == 0)
+        session->rope_ready = 0;
+    return HG_OK;
+}
+
+const int32_t *hg_session_ids(const hg_session *session)
+{
+    return session->ids;
+}
+
+hg_result hg_session_logits(hg_session *session, uint32_t token, float *out)
+{
+    const uint64_t vocab = session->model->config.vocab;
+
+    if (token < session->logits_first || token >= session->logits_end)
+        return hg_fail(&session->log, HG_ERR_ARGUMENT,
+                       "no logits of token %u are kept (kept: %u to %u)", token,
+                       session->logits_first, session->logits_end);
+    memcpy(out, session->logits + (token - session->logits_first) * vocab, vocab * sizeof(*out));
+    return HG_OK;
+}
