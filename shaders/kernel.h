@@ -88,12 +88,14 @@ typedef struct hg_variant {
     hg_dtype dtype;
     uint32_t threads;                   /* invocations per work-group, along dimension 0 */
     uint32_t spec_count;
-    const char *spec_name[HG_SPEC_MAX]; /* SPIR-V constant id = index; OpenCL: -DNAME=value */
-    uint32_t spec_default[HG_SPEC_MAX];
+    const char *const *spec_name;       /* SPIR-V constant id = index; OpenCL: -DNAME=value */
+    const uint32_t *spec_default;
     const uint32_t *spirv;              /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0.. */
     size_t spirv_bytes;
-    const char *cl_source;              /* OpenCL C 1.2, complete (no includes); kernel function "hg_NAME" */
-    const char *cl_options;             /* "-DHG_W_BF16=1 ..." to build it for this dtype */
+    /* OpenCL C 1.2, complete (no includes). Kernel function "hg_NAME"; its arguments are the bindings in
+     * order as __global pointers, then the params struct by value (clSetKernelArg with param_bytes). */
+    const char *cl_source;
+    const char *cl_options;             /* "-DTHREADS=64 -DHG_W_BF16=1": to build it, beside -DNAME=value */
     void (*text)(const hg_text_call *call);
     /* Work-groups for these params. A dimension may pass 65535: the engine folds it, and kernels
      * recover the flat index from all three group ids (first fastest). */

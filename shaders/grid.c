@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How many work-groups a dispatch has, by kernel: named in the grid column of kernels.def. One-dimensional;
+ * the engine folds a count that a device cannot take. Saturates at UINT32_MAX, which no device can take.
+ */
+#include "grid.h"
+
+static uint64_t divide_up(uint64_t count, uint64_t by)
+{
+    return (count + by - 1) / by;
+}
+
+static void flat(uint64_t items, uint32_t threads, uint32_t groups[3])
+{
+    uint64_t count = divide_up(items, threads);
+
+    groups[0] = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+    groups[1] = 1;
+    groups[2] = 1;
+}
+
+/* name: what one invocation stands for; items: how many there are. */
+#define GRID(name, kernel, items)                                                                  \
+    void hg_grid_##name(const void *params, const uint32_t *spec, uint32_t threads,                \
+                        uint32_t groups[3])                                                        \
+    {                                                                                              \
+        const struct hg_##kernel##_params *p = params;                                             \
+        (void)spec;                                                                                \
+        flat(items, threads, groups);                                                              \
+    }
+
+GRID(elements_embed_rows, embed_rows, (uint64_t)p->tokens *p->hidden)
+GRID(rows_rms_norm, rms_norm, p->rows)
+GRID(tiles_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]))
+GRID(tiles_matvec, matvec, p->rows *divide_up(p->cols, spec[0]))
+GRID(elements_split_q_gate, split_q_gate,
+     (uint64_t)p->tokens *p->heads *((uint64_t)p->head_dim + p->gate_dim))
+GRID(rows_norm_rope, norm_rope, (uint64_t)p->tokens *p->heads)
+GRID(rows_attention, attention, (uint64_t)p->tokens *p->heads)
+GRID(cells_attn_probs, attn_probs,
+     (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *
+         divide_up(p->k_count, p->pool_k))
+GRID(elements_silu_mul, silu_mul, p->count)
+GRID(elements_add, add, p->count)
+GRID(rows_reduce_rows, reduce_rows, p->rows)

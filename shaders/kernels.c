@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table as data. Every name in it is made from a row of kernels.def: what a row asks for and nobody
+ * wrote is a link error with the kernel's name in it. The generated modules.h holds SPIR-V and OpenCL C.
+ */
+#include "kernel.h"
+
+#include <assert.h>
+
+#include "grid.h"
+#include "modules.h"
+#include "reference/reference.h"
+
+#define VARIANT(kernel, tier, dtype, source, threads, spec, grid)                                  \
+    void hg_text_##kernel##_##tier##_##dtype(const hg_text_call *call);
+#include "kernels.def"
+
+#define KERNEL(kernel, binds, cost)                                                                \
+    static double flops_##kernel(const void *params)                                               \
+    {                                                                                              \
+        const struct hg_##kernel##_params *p = params;                                             \
+        (void)p;                                                                                   \
+        return cost;                                                                               \
+    }
+#include "kernels.def"
+
+#define KERNEL(kernel, binds, cost)                                                                \
+    _Static_assert(sizeof(struct hg_##kernel##_params) <= HG_PARAM_WORDS_MAX * sizeof(uint32_t),   \
+                   #kernel ": the params do not fit into push constants");
+#include "kernels.def"
+
+/* The output is the first binding that is written: those only read stand before it. */
+#define B(access, type, name) +(HG_ACCESS_##access == HG_ACCESS_R)
+#define KERNEL(kernel, binds, cost) enum { OUTPUT_##kernel = 0 binds };
+#include "kernels.def"
+#undef B
+
+#define B(access, type, name) +1
+#define KERNEL(kernel, binds, cost) enum { COUNT_##kernel = 0 binds };
+#include "kernels.def"
+#undef B
+
+const hg_kernel hg_kernels[HG_KERNEL_COUNT] = {
+#define B(access, type, name) {HG_ACCESS_##access, HG_BIND_##type, #name},
+#define KERNEL(kernel, binds, cost)                                                                \
+    {                                                                                              \
+        #kernel,                                                                                   \
+        COUNT_##kernel,                                                                            \
+        (uint32_t)sizeof(struct hg_##kernel##_params),                                             \
+        {binds},                                                                                   \
+        OUTPUT_##kernel,                                                                           \
+        hg_ref_items_##kernel,                                                                     \
+        hg_ref_##kernel,                                                                           \
+        flops_##kernel,                                                                            \
+    },
+#include "kernels.def"
+#undef B
+};
+
+/* Words of the dtype column. */
+#define DTYPE_none HG_DTYPE_NONE
+#define DTYPE_f32 HG_DTYPE_F32
+#define DTYPE_f16 HG_DTYPE_F16
+#define DTYPE_bf16 HG_DTYPE_BF16
+#define OPTION_none ""
+#define OPTION_f32 " -DHG_W_F32=1"
+#define OPTION_f16 " -DHG_W_F16=1"
+#define OPTION_bf16 " -DHG_W_BF16=1"
+
+/* The column spec, three times over: how many, names, defaults. */
+#define S(name, value) +1
+#define VARIANT(kernel, tier, dtype, source, threads, spec, grid)                                  \
+    enum { SPECS_##kernel##_##tier##_##dtype = 0 spec };
+#include "kernels.def"
+#undef S
+
+#define S(name, value) #name,
+#define VARIANT(kernel, tier, dtype, source, threads, spec, grid)                                  \
+    static const char *const names_##kernel##_##tier##_##dtype[] = {spec NULL};
+#include "kernels.def"
+#undef S
+
+#define S(name, value) value,
+#define VARIANT(kernel, tier, dtype, source, threads, spec, grid)                                  \
+    static const uint32_t values_##kernel##_##tier##_##dtype[] = {spec 0};
+#include "kernels.def"
+#undef S
+
+const hg_variant hg_variants[] = {
+#define VARIANT(kernel, tier, dtype, source, threads, spec, grid)                                  \
+    {                                                                                              \
+        HG_KERNEL_##kernel,                                                                        \
+        HG_TIER_##tier,                                                                            \
+        DTYPE_##dtype,                                                                             \
+        threads,                                                                                   \
+        SPECS_##kernel##_##tier##_##dtype,                                                         \
+        names_##kernel##_##tier##_##dtype,                                                         \
+        values_##kernel##_##tier##_##dtype,                                                        \
+        hg_spirv_##kernel##_##tier##_##dtype,                                                      \
+        sizeof(hg_spirv_##kernel##_##tier##_##dtype),                                              \
+        hg_cl_##source,                                                                            \
+        "-DTHREADS=" #threads OPTION_##dtype,                                                      \
+        hg_text_##kernel##_##tier##_##dtype,                                                       \
+        hg_grid_##grid,                                                                            \
+    },
+#include "kernels.def"
+};
+
+const uint32_t hg_variant_count = sizeof(hg_variants) / sizeof(hg_variants[0]);
+
+const hg_variant *hg_variant_t0(hg_kernel_id kernel, hg_dtype dtype)
+{
+    const hg_variant *first = NULL;
+
+    for (uint32_t i = 0; i < hg_variant_count; i++) {
+        const hg_variant *v = &hg_variants[i];
+
+        if (v->kernel != kernel || v->tier != HG_TIER_T0)
+            continue;
+        if (v->dtype == dtype)
+            return v;
+        if (!first)
+            first = v;
+    }
+    assert(first && first->dtype == HG_DTYPE_NONE);
+    return first;
+}

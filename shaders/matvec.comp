@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* One invocation computes COLS outputs of one row: COLS rows of w are streams that run side by side. */
+#include "page.h"
+#include "weight.h"
+#include "row.def"
+{
+    uint col_tiles = (P.cols + COLS - 1u) / COLS;
+    uint tile = INVOCATION;
+    uint row = tile / col_tiles;
+    uint col_first = tile % col_tiles * COLS;
+    if (row >= P.rows)
+        return;
+    F total[ARRAY(COLS)];
+    F part[ARRAY(COLS)];
+    uint from_w[ARRAY(COLS)];
+    uint from_x = row * P.k;
+    for (uint c = 0u; c < COLS; c++) {
+        total[c] = 0.0f;
+        from_w[c] = P.w_offset + hg_min(col_first + c, P.cols - 1u) * P.k;
+    }
+    for (uint block = 0u; block < P.k; block += 64u) {
+        uint end = hg_min(block + 64u, P.k);
+        for (uint c = 0u; c < COLS; c++)
+            part[c] = 0.0f;
+        for (uint k = block; k < end; k++) {
+            F value = x[from_x + k];
+            for (uint c = 0u; c < COLS; c++) {
+                F weight = WEIGHT(from_w[c] + k);
+                MAC(part[c], value, weight)
+            }
+        }
+        for (uint c = 0u; c < COLS; c++)
+            total[c] = total[c] + part[c];
+    }
+    for (uint c = 0u; c < COLS; c++) {
+        uint col = col_first + c;
+        if (col < P.cols) {
+            F sum = total[c];
+            if ((P.flags & 1u) != 0u)
+                sum = sum + bias[col];
+            y[row * P.y_stride + P.y_offset + col] = ST(sum);
+        }
+    }
+}
