@@ -11,7 +11,7 @@ set -euf
 # One item a word. a|b: either will do, a is what gets installed. A leading ? marks what a test can do without (it is
 # then skipped, and says so): some names do not exist on every release.
 build='gcc|clang libc6-dev cmake ninja-build|make pkg-config|pkgconf glslc libvulkan-dev libvulkan-volk-dev
-opencl-c-headers|opencl-headers libcjson-dev libpng-dev libpcre2-dev libutf8proc-dev libcairo2-dev libpango1.0-dev libssl-dev
+opencl-c-headers|opencl-headers libcjson-dev libpng-dev zlib1g-dev libpcre2-dev libutf8proc-dev libcairo2-dev libpango1.0-dev libssl-dev
 fonts-dejavu-core libvulkan1 mesa-vulkan-drivers ocl-icd-libopencl1|nvidia-libopencl1 pocl-opencl-icd'
 test='gcc g++ ninja-build git libcmocka-dev spirv-tools binutils file clang clang-format clang-tidy libclang-rt-dev|libclang-rt-14-dev
 vulkan-validationlayers fonts-wqy-microhei fonts-lohit-deva fonts-noto-color-emoji ?chromium-common ?oclgrind ?poppler-utils'
