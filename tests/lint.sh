@@ -48,7 +48,7 @@ else
 fi
 
 if command -v shellcheck >/dev/null; then
-    xargs -r shellcheck <"$work/sh" || complain "shell scripts, see above"
+    xargs -r shellcheck -S warning <"$work/sh" || complain "shell scripts, see above"
 else
     echo "lint: skipped 1 check: shell scripts (shellcheck is not installed)"
 fi
