@@ -207,6 +207,7 @@ static hg_result draw_on(hg_figure *figure, cairo_surface_t *surface, double sca
     cairo_status_t status;
     hg_result res = HG_OK;
 
+    pen.vector = cairo_surface_get_type(surface) != CAIRO_SURFACE_TYPE_IMAGE;
     cairo_scale(cairo, scale, scale);
     if (cairo_status(cairo) == CAIRO_STATUS_SUCCESS)
         res = hg_figure_draw(&pen);

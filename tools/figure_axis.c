@@ -10,7 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMED = 200, TICK_GAP = 3, TICK_LENGTH = 3, INDEX_EVERY = 10, INDEX_FROM = 12 };
+enum {
+    MOST_NAMED = 200,
+    TICK_GAP = 3,
+    TICK_LENGTH = 3,
+    INDEX_EVERY = 10,
+    INDEX_FROM = 12,
+    INDEX_GAP = 4
+};
 
 static const double label_room = 8.4;   /* layout pixels that a line of text needs */
 static const double longest_label = 76; /* layout pixels before the ellipsis */
@@ -77,32 +84,43 @@ static hg_figure_style index_style(const hg_figure_axis *axis)
     return style;
 }
 
-/* In names every tenth position is told, so that equal tokens can be told apart. */
+/* In names every tenth position is told beside the name, so that equal tokens can be told apart. */
 static int has_index(const hg_figure_axis *axis, const struct edge *edge, uint32_t cell)
 {
-    return axis->index_extent && (edge->begin + cell) % INDEX_EVERY == 0;
+    return axis->with_index && ((uint64_t)edge->begin + cell) % INDEX_EVERY == 0;
+}
+
+static void index_text(const struct edge *edge, uint32_t cell, char text[24])
+{
+    snprintf(text, 24, "%llu", (unsigned long long)edge->begin + cell);
 }
 
 static void plan_names(hg_figure *figure, const struct edge *edge, double cell,
                        hg_figure_axis *axis)
 {
-    hg_figure_style style;
+    hg_figure_style style, index;
     int longest = 0;
 
     axis->kind = HG_AXIS_LABELS;
     axis->step = (uint32_t)ceil(label_room / cell);
     axis->size = cell * axis->step * 0.78;
     axis->size = axis->size > 9.5 ? 9.5 : axis->size < 7.0 ? 7.0 : axis->size;
+    axis->with_index = edge->cells > INDEX_FROM && axis->step == 1;
     style = label_style(figure, axis);
+    index = index_style(axis);
     for (uint32_t i = 0; i < edge->cells; i += axis->step) {
-        int width;
+        int width, beside;
+        char text[24];
 
         hg_figure_text_size(figure, &style, edge->labels[i], &width, NULL);
+        if (has_index(axis, edge, i)) {
+            index_text(edge, i, text);
+            hg_figure_text_size(figure, &index, text, &beside, NULL);
+            width += hg_figure_px(figure, INDEX_GAP) + beside;
+        }
         longest = width > longest ? width : longest;
     }
     axis->extent = hg_figure_px(figure, TICK_GAP + (axis->step > 1 ? TICK_LENGTH : 0)) + longest;
-    if (edge->cells > INDEX_FROM && axis->step == 1)
-        axis->index_extent = hg_figure_px(figure, 14.0);
 }
 
 void hg_figure_axis_plan(hg_figure *figure, uint32_t panel, int columns, hg_figure_axis *axis)
@@ -163,6 +181,7 @@ static void draw_names(hg_figure_pen *pen, const hg_figure_map *map, const hg_fi
     for (uint32_t i = 0; i < edge->cells; i += axis->step) {
         double at = ((double)i + 0.5) * edge->cell_px;
         char text[24];
+        int width;
 
         if (axis->step > 1)
             tick(pen, map, columns, at);
@@ -173,13 +192,14 @@ static void draw_names(hg_figure_pen *pen, const hg_figure_map *map, const hg_fi
             hg_figure_text(pen, &style, edge->labels[i], map->x - gap, map->y + at + drop, 1.0);
         if (!has_index(axis, edge, i))
             continue;
-        snprintf(text, sizeof(text), "%llu", (unsigned long long)edge->begin + i);
+        index_text(edge, i, text);
+        hg_figure_text_size(figure, &style, edge->labels[i], &width, NULL);
+        width += gap + hg_figure_px(figure, INDEX_GAP);
         if (columns)
-            hg_figure_text(pen, &index, text, map->x + at,
-                           map->y + map->height + axis->extent + hg_figure_px(figure, 11.0), 0.5);
+            hg_figure_text_turned(pen, &index, text, map->x + at + index_drop,
+                                  map->y + map->height + width, 1.0);
         else
-            hg_figure_text(pen, &index, text, map->x - axis->extent - hg_figure_px(figure, 5.0),
-                           map->y + at + index_drop, 1.0);
+            hg_figure_text(pen, &index, text, map->x - width, map->y + at + index_drop, 1.0);
     }
 }
 

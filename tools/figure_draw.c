@@ -4,9 +4,6 @@
 
 #include "colormap.h"
 
-#include <math.h>
-#include <string.h>
-
 static void draw_title(hg_figure_pen *pen, uint32_t index)
 {
     hg_figure *figure = pen->figure;
@@ -32,29 +29,13 @@ static void draw_title(hg_figure_pen *pen, uint32_t index)
         hg_figure_text(pen, &note, after, map->x + width, map->title_y, 0.0);
 }
 
-static uint32_t gate_color(const hg_figure_panel *panel, const hg_figure_map *map, uint32_t row)
-{
-    uint32_t last = (row + 1) * map->pool < panel->rows ? (row + 1) * map->pool : panel->rows;
-    double sum = 0.0;
-
-    for (uint32_t i = row * map->pool; i < last; i++)
-        sum += (double)panel->gate[i];
-    if (!isfinite(sum))
-        return HG_COLOR_BROKEN;
-    return hg_colormap_cividis[hg_colormap_index(sum / (last - row * map->pool))];
-}
-
-static void draw_gate(hg_figure_pen *pen, uint32_t index)
+static hg_result draw_gate(hg_figure_pen *pen, uint32_t index)
 {
     hg_figure *figure = pen->figure;
-    const hg_figure_panel *panel = &figure->params.panels[index];
     const hg_figure_map *map = &figure->maps[index];
+    hg_result res = hg_figure_gate_draw(pen, index);
 
-    hg_figure_frame(pen, map->gate_x, map->y, map->gate_width, map->height);
-    for (uint32_t row = 0; row < map->rows; row++)
-        hg_figure_box(pen, gate_color(panel, map, row), map->gate_x,
-                      map->y + (int)row * map->cell_height, map->gate_width, map->cell_height);
-    if (map->column_axis.kind != HG_AXIS_NONE) {
+    if (res == HG_OK && map->column_axis.kind != HG_AXIS_NONE) {
         hg_figure_style style = hg_style_tick;
 
         style.color = HG_INK_NOTE;
@@ -63,6 +44,7 @@ static void draw_gate(hg_figure_pen *pen, uint32_t index)
                                   style.size * figure->unit * 0.36,
                               map->y + map->height + hg_figure_px(figure, 3.0), 1.0);
     }
+    return res;
 }
 
 static hg_result draw_bar(hg_figure_pen *pen, uint32_t index)
@@ -99,8 +81,10 @@ static hg_result draw_panel(hg_figure_pen *pen, uint32_t index)
     hg_figure_axis_draw(pen, index, 0);
     hg_figure_axis_draw(pen, index, 1);
     if (panel->gate)
-        draw_gate(pen, index);
-    return pen->figure->maps[index].bar_width ? draw_bar(pen, index) : HG_OK;
+        res = draw_gate(pen, index);
+    if (res == HG_OK && pen->figure->maps[index].bar_width)
+        res = draw_bar(pen, index);
+    return res;
 }
 
 static void draw_block(hg_figure_pen *pen, const hg_figure_style *style, const char *text, int y)

@@ -183,8 +183,8 @@ static void size_panel(hg_figure *figure, uint32_t index)
         hg_figure_axis_plan(figure, index, 0, &map->row_axis);
     if (needs_axis(figure, index, 1))
         hg_figure_axis_plan(figure, index, 1, &map->column_axis);
-    map->left = map->row_axis.extent + map->row_axis.index_extent;
-    map->bottom = map->column_axis.extent + map->column_axis.index_extent;
+    map->left = map->row_axis.extent;
+    map->bottom = map->column_axis.extent;
     map->right = 0;
     if (panel->gate) {
         map->gate_width = hg_figure_px(figure, panels ? 12.0 : figure->thumbnails ? 4.0 : 8.0);

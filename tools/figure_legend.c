@@ -56,19 +56,31 @@ static void word(struct flow *flow, const hg_figure_style *style, const char *te
         hg_figure_text(flow->pen, style, text, x, flow->y + px(flow, baseline), align);
 }
 
+/* What the colours are, in words. */
+static const char *scale_text(const hg_figure *figure, const char *before, char text[160])
+{
+    if (figure->params.scale == HG_FIGURE_LOG)
+        snprintf(text, 160, "%s%.100s, log scale from %.2g", before, figure->params.value_name,
+                 (double)figure->params.floor);
+    else
+        snprintf(text, 160, "%s%.100s", before, figure->params.value_name);
+    return text;
+}
+
 /* The name, then the bar with its ticks under it. */
 static void value_bar(struct flow *flow)
 {
     const hg_figure_params *params = &flow->figure->params;
     hg_figure_map scale = {.maximum = (double)params->maximum};
-    int name = word_width(flow, &key_style, params->value_name);
+    char words[160];
+    int name = word_width(flow, &key_style, scale_text(flow->figure, "", words));
     int bar = px(flow, 190.0), gap = px(flow, 8.0);
     int width = name + gap + bar + px(flow, 8.0);
     int x;
 
     begin(flow, width, 23.0);
     x = flow->x + name + gap;
-    word(flow, &key_style, params->value_name, flow->x, 8.5, 0.0);
+    word(flow, &key_style, words, flow->x, 8.5, 0.0);
     if (flow->pen && flow->res == HG_OK) {
         char text[32];
         double place;
@@ -135,9 +147,12 @@ hg_result hg_figure_legend(hg_figure *figure, hg_figure_pen *pen, int x, int y, 
 {
     struct flow flow = {.figure = figure, .pen = pen, .left = x, .x = x, .y = y, .bottom = y};
     uint64_t broken = 0;
+    char text[160];
 
     if (figure->params.layout == HG_FIGURE_GRID)
         value_bar(&flow);
+    else
+        remark(&flow, scale_text(figure, "colour: ", text));
     remark(&flow, "\u2193 query  \u2192 key");
     if (figure->has_gate)
         gate_key(&flow);
@@ -148,8 +163,6 @@ hg_result hg_figure_legend(hg_figure *figure, hg_figure_pen *pen, int x, int y, 
     if (broken)
         swatch(&flow, HG_COLOR_BROKEN, "not a number");
     if (figure->max_pool > 1) {
-        char text[80];
-
         snprintf(text, sizeof(text), "a pixel shows the largest of up to %u \u00D7 %u cells",
                  (unsigned)figure->max_pool, (unsigned)figure->max_pool);
         remark(&flow, text);

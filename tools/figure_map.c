@@ -155,6 +155,39 @@ hg_result hg_figure_map_draw(hg_figure_pen *pen, uint32_t panel)
     return paint(pen, image, map->x, map->y);
 }
 
+static uint32_t gate_color(const hg_figure_panel *panel, const hg_figure_map *map, uint32_t row)
+{
+    uint32_t first = row * map->pool;
+    uint32_t last = first + map->pool < panel->rows ? first + map->pool : panel->rows;
+    double sum = 0.0;
+
+    for (uint32_t i = first; i < last; i++)
+        sum += (double)panel->gate[i];
+    if (!isfinite(sum))
+        return HG_COLOR_BROKEN;
+    return hg_colormap_cividis[hg_colormap_index(sum / (last - first))];
+}
+
+hg_result hg_figure_gate_draw(hg_figure_pen *pen, uint32_t panel)
+{
+    const hg_figure_map *map = &pen->figure->maps[panel];
+    cairo_surface_t *image;
+    hg_result res = image_create(pen, map->gate_width, map->height, &image);
+
+    if (res != HG_OK)
+        return res;
+    for (int y = 0; y < map->height; y++) {
+        uint32_t row = (uint32_t)(y / map->cell_height);
+        uint32_t color = gate_color(&pen->figure->params.panels[panel], map, row);
+        uint32_t *line = pixels_of(image, y);
+
+        for (int x = 0; x < map->gate_width; x++)
+            line[x] = color;
+    }
+    hg_figure_frame(pen, map->gate_x, map->y, map->gate_width, map->height);
+    return paint(pen, image, map->gate_x, map->y);
+}
+
 hg_result hg_figure_bar_draw(hg_figure_pen *pen, const uint32_t table[256], int x, int y, int width,
                              int height, int across)
 {

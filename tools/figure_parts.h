@@ -47,10 +47,10 @@ typedef enum hg_axis_kind { HG_AXIS_NONE = 0, HG_AXIS_LABELS, HG_AXIS_POSITIONS 
 /* How one edge of a map is labelled. */
 typedef struct hg_figure_axis {
     hg_axis_kind kind;
-    uint32_t step;    /* LABELS: every so many cells; POSITIONS: every so many tokens */
-    double size;      /* of the text, layout pixels */
-    int extent;       /* from the map to the end of the longest label */
-    int index_extent; /* beyond it, for the positions of every tenth label; 0: none */
+    uint32_t step;  /* LABELS: every so many cells; POSITIONS: every so many tokens */
+    double size;    /* of the text, layout pixels */
+    int extent;     /* from the map to the end of the longest label */
+    int with_index; /* every tenth label with its position */
 } hg_figure_axis;
 
 /* A panel's place. */
@@ -104,6 +104,7 @@ typedef struct hg_figure_pen {
     hg_figure *figure;
     cairo_t *cairo;
     hg_figure_buffer *words;
+    int vector; /* not an image surface */
 } hg_figure_pen;
 
 static inline int hg_figure_px(const hg_figure *figure, double layout_px)
@@ -135,6 +136,7 @@ uint32_t hg_figure_map_color(const hg_figure *figure, uint32_t panel, uint32_t r
                              uint32_t column);
 uint32_t hg_figure_value_color(const hg_figure *figure, const hg_figure_map *map, double value);
 hg_result hg_figure_map_draw(hg_figure_pen *pen, uint32_t panel);
+hg_result hg_figure_gate_draw(hg_figure_pen *pen, uint32_t panel);
 /* A box of 256 colours, low end at the bottom (or at the left). */
 hg_result hg_figure_bar_draw(hg_figure_pen *pen, const uint32_t table[256], int x, int y, int width,
                              int height, int across);

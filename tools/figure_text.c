@@ -12,9 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 4000 }; /* bytes of one text; far more than any place has room for */
+enum {
+    LONGEST = 4000, /* bytes of one text; far more than any place has room for */
+    FINER = 3
+};
 
 static const char default_font[] = "DejaVu Sans, Noto Sans, sans-serif";
+
+static void set_color(cairo_t *cairo, uint32_t color)
+{
+    cairo_set_source_rgb(cairo, (color >> 16 & 255) / 255.0, (color >> 8 & 255) / 255.0,
+                         (color & 255) / 255.0);
+}
 
 /* Valid UTF-8 without control characters (shown as what they are), not too long. g_free it. */
 static char *clean(const char *text, int wrap)
@@ -51,7 +60,7 @@ static void fade(PangoAttrList *attributes, const char *text)
         gunichar c = g_utf8_get_char(at);
 
         if (c == 0x2423 || c == 0x23CE || c == 0x21E5) {
-            PangoAttribute *attribute = pango_attr_foreground_new(0xA6A6, 0xA6A6, 0xA6A6);
+            PangoAttribute *attribute = pango_attr_foreground_new(0x8C8C, 0x8C8C, 0x8C8C);
 
             attribute->start_index = (guint)(at - text);
             attribute->end_index = (guint)(g_utf8_next_char(at) - text);
@@ -224,7 +233,9 @@ static void put_words(hg_figure_pen *pen, PangoLayout *layout, const hg_figure_s
                                     line_x * to_point, line_y * to_point,
                                     style->size * pen->figure->unit * to_point);
             if (width > 0.0)
-                hg_figure_buffer_format(pen->words, " textLength=\"%.2f\"", width * to_point);
+                hg_figure_buffer_format(pen->words,
+                                        " textLength=\"%.2f\" lengthAdjust=\"spacingAndGlyphs\"",
+                                        width * to_point);
             if (turned)
                 hg_figure_buffer_format(pen->words, " transform=\"rotate(-90 %.2f %.2f)\"",
                                         line_x * to_point, line_y * to_point);
@@ -237,22 +248,79 @@ static void put_words(hg_figure_pen *pen, PangoLayout *layout, const hg_figure_s
     pango_layout_iter_free(iter);
 }
 
-/* x, y: the layout's own corner, which after a quarter turn is the lower left one. */
+/* Colour fonts are bitmaps, which cairo writes into an SVG or PDF as small as the text is. */
+static int has_bitmaps(PangoLayout *layout)
+{
+    PangoLayoutIter *iter = pango_layout_get_iter(layout);
+    int found = 0;
+
+    do {
+        const PangoGlyphItem *run = pango_layout_iter_get_run_readonly(iter);
+        PangoFontDescription *font = run ? pango_font_describe(run->item->analysis.font) : NULL;
+        const char *family = font ? pango_font_description_get_family(font) : NULL;
+
+        found |= family && strstr(family, "Emoji") != NULL;
+        pango_font_description_free(font);
+    } while (pango_layout_iter_next_run(iter));
+    pango_layout_iter_free(iter);
+    return found;
+}
+
+/* The layout as a picture of FINER pixels to one; NULL when there is no memory for it. */
+static cairo_surface_t *picture(PangoLayout *layout, uint32_t color, PangoRectangle *area)
+{
+    cairo_surface_t *surface;
+    cairo_t *cairo;
+
+    pango_layout_get_pixel_extents(layout, area, NULL);
+    area->x--;
+    area->y--;
+    area->width += 2;
+    area->height += 2;
+    surface =
+        cairo_image_surface_create(CAIRO_FORMAT_ARGB32, area->width * FINER, area->height * FINER);
+    cairo = cairo_create(surface);
+    cairo_scale(cairo, FINER, FINER);
+    cairo_translate(cairo, -area->x, -area->y);
+    set_color(cairo, color);
+    cairo_move_to(cairo, 0.0, 0.0);
+    pango_cairo_show_layout(cairo, layout);
+    if (cairo_status(cairo) != CAIRO_STATUS_SUCCESS) {
+        cairo_surface_destroy(surface);
+        surface = NULL;
+    }
+    cairo_destroy(cairo);
+    return surface;
+}
+
+/* x, y: the layout's own corner, which after a quarter turn is the lower left one. Layouts are not
+ * updated to the cairo they are drawn on: their measures are those of the picture in every format.
+ */
 static void show(hg_figure_pen *pen, PangoLayout *layout, const hg_figure_style *style,
                  const char *text, double x, double y, int turned)
 {
     cairo_t *cairo = pen->cairo;
+    cairo_surface_t *bitmap = NULL;
+    PangoRectangle area;
 
     report_missing(pen->figure, layout, text);
+    if (pen->vector && has_bitmaps(layout))
+        bitmap = picture(layout, style->color, &area);
     cairo_save(cairo);
-    cairo_set_source_rgb(cairo, (style->color >> 16 & 255) / 255.0,
-                         (style->color >> 8 & 255) / 255.0, (style->color & 255) / 255.0);
+    set_color(cairo, style->color);
     cairo_translate(cairo, x, y);
     if (turned)
         cairo_rotate(cairo, -1.5707963267948966);
-    cairo_move_to(cairo, 0.0, 0.0);
-    pango_cairo_update_layout(cairo, layout);
-    pango_cairo_show_layout(cairo, layout);
+    if (bitmap) {
+        cairo_translate(cairo, area.x, area.y);
+        cairo_scale(cairo, 1.0 / FINER, 1.0 / FINER);
+        cairo_set_source_surface(cairo, bitmap, 0.0, 0.0);
+        cairo_paint(cairo);
+        cairo_surface_destroy(bitmap);
+    } else {
+        cairo_move_to(cairo, 0.0, 0.0);
+        pango_cairo_show_layout(cairo, layout);
+    }
     cairo_restore(cairo);
     if (pen->words)
         put_words(pen, layout, style, x, y, turned);
