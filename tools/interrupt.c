@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals. Everything that the handler touches is async-signal-safe. */
+#include "interrupt.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { GUARD_COUNT = 16, GUARD_SIZE = 4096 };
+
+static volatile sig_atomic_t pending;
+static volatile sig_atomic_t guarded[GUARD_COUNT];
+static char guards[GUARD_COUNT][GUARD_SIZE];
+
+static void remove_guarded(void)
+{
+    for (int i = 0; i < GUARD_COUNT; i++) {
+        if (guarded[i])
+            unlink(guards[i]);
+    }
+}
+
+static void handle(int signal_number)
+{
+    if (pending) {
+        struct sigaction action;
+
+        remove_guarded();
+        memset(&action, 0, sizeof(action));
+        action.sa_handler = SIG_DFL;
+        sigaction(signal_number, &action, NULL);
+        raise(signal_number); /* delivered when the handler returns */
+        return;
+    }
+    pending = signal_number;
+}
+
+void hg_interrupt_install(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action, before;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+
+    action.sa_handler = handle; /* without SA_RESTART: a read of standard input must end */
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        /* nohup asks for SIGHUP to be ignored. */
+        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 &&
+            before.sa_handler == SIG_IGN)
+            continue;
+        sigaction(numbers[i], &action, NULL);
+    }
+}
+
+int hg_interrupt_pending(void)
+{
+    return pending;
+}
+
+hg_result hg_interrupt_check(void)
+{
+    return pending ? HG_CANCELLED : HG_OK;
+}
+
+void hg_interrupt_guard(const char *path)
+{
+    size_t size = strlen(path) + 1;
+
+    if (size > GUARD_SIZE)
+        return;
+    for (int i = 0; i < GUARD_COUNT; i++) {
+        if (!guarded[i]) {
+            memcpy(guards[i], path, size);
+            guarded[i] = 1;
+            return;
+        }
+    }
+}
+
+void hg_interrupt_unguard(const char *path)
+{
+    for (int i = 0; i < GUARD_COUNT; i++) {
+        if (guarded[i] && strcmp(guards[i], path) == 0) {
+            guarded[i] = 0;
+            return;
+        }
+    }
+}
+
+_Noreturn void hg_interrupt_raise(int signal_number)
+{
+    struct sigaction action;
+    sigset_t set;
+
+    remove_guarded();
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = SIG_DFL;
+    sigaction(signal_number, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, signal_number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(signal_number);
+    _exit(128 + signal_number); /* only if the signal could not be delivered */
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading maps from a session. Leaves drawing to figure.h. */
+#include "maps.h"
+
+#include "interrupt.h"
+#include "message.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double hg_null_share(uint32_t window, uint32_t tokens, int later)
+{
+    uint32_t seeing = window > 0 && window < tokens ? window : tokens; /* queries that see key 0 */
+
+    if (!later)
+        return hg_uniform_share(seeing, 0) * seeing / tokens;
+    if (tokens < 2 || seeing < 2)
+        return tokens < 2 ? (double)NAN : 0;
+    return hg_uniform_share(seeing, 1) * (seeing - 1) / (tokens - 1);
+}
+
+uint32_t hg_maps_pool(uint32_t tokens, uint32_t map_count)
+{
+    uint32_t rows = map_count <= 4 ? 1024 : map_count <= 16 ? 512 : 256;
+
+    return (tokens + rows - 1) / rows;
+}
+
+static size_t map_index(const hg_maps *maps, uint32_t layer, uint32_t map)
+{
+    return (size_t)layer * maps->heads.count + map;
+}
+
+const float *hg_maps_cells(const hg_maps *maps, uint32_t layer, uint32_t map)
+{
+    return maps->cells + map_index(maps, layer, map) * maps->rows * maps->rows;
+}
+
+const float *hg_maps_gate(const hg_maps *maps, uint32_t layer, uint32_t map)
+{
+    return maps->gates ? maps->gates + map_index(maps, layer, map) * maps->rows : NULL;
+}
+
+const double *hg_maps_shares(const hg_maps *maps, uint32_t layer, uint32_t map)
+{
+    return maps->shares + map_index(maps, layer, map) * 2;
+}
+
+/* One call for neighbouring heads would save little: a map is far larger than a call. */
+static void point_at(const hg_maps *maps, uint32_t layer, uint32_t map, hg_map_params *params)
+{
+    memset(params, 0, sizeof(*params));
+    params->struct_size = sizeof(*params);
+    params->layer = maps->layers.layers[layer];
+    params->head_first = maps->heads.heads ? maps->heads.heads[map] : 0;
+    params->head_count = maps->heads.heads ? 1 : 0;
+    params->head_mean = maps->heads.heads ? 0 : 1;
+}
+
+static hg_result read_cells(hg_session *session, const hg_maps *maps, uint32_t layer, uint32_t map)
+{
+    hg_map_params params;
+
+    point_at(maps, layer, map, &params);
+    params.pool_queries = params.pool_keys = maps->pool;
+    params.pool = HG_POOL_MAX;
+    return hg_capture_map(session, &params,
+                          maps->cells + map_index(maps, layer, map) * maps->rows * maps->rows);
+}
+
+hg_result hg_maps_rows(hg_session *session, const hg_maps *maps, uint32_t layer, uint32_t map,
+                       uint32_t first, uint32_t count, float *out)
+{
+    hg_map_params params;
+
+    point_at(maps, layer, map, &params);
+    params.query_first = first;
+    params.query_count = count;
+    return hg_capture_map(session, &params, out);
+}
+
+/* gates: [tokens, heads, gate_dim] of a layer. Means over the dims, over the heads of the map, over
+ * a cell's tokens. */
+static void average_gates(const hg_maps *maps, const hg_model_info *info, const float *gates,
+                          uint32_t map, float *out)
+{
+    uint32_t first = maps->heads.heads ? maps->heads.heads[map] : 0;
+    uint32_t count = maps->heads.heads ? 1 : info->heads;
+    size_t token_size = (size_t)info->heads * info->gate_dim;
+
+    for (uint32_t row = 0; row < maps->rows; row++) {
+        uint64_t begin = (uint64_t)row * maps->pool, end = begin + maps->pool;
+        double sum = 0;
+
+        if (end > maps->tokens)
+            end = maps->tokens;
+        for (uint64_t t = begin; t < end; t++) {
+            const float *values = gates + t * token_size + (size_t)first * info->gate_dim;
+
+            for (size_t i = 0; i < (size_t)count * info->gate_dim; i++)
+                sum += (double)values[i];
+        }
+        out[row] = (float)(sum / ((double)(end - begin) * count * info->gate_dim));
+    }
+}
+
+static hg_result read_layer(const hg_source *source, hg_session *session, hg_maps *maps,
+                            uint32_t layer, double *head_shares, float *gates)
+{
+    uint32_t heads = source->info.heads, index = maps->layers.layers[layer];
+    hg_layer_metrics metrics;
+    hg_result res;
+
+    res = hg_capture_metrics(session, index, &metrics, head_shares);
+    if (res == HG_OK && gates)
+        res = hg_capture_gates(session, index, gates);
+    for (uint32_t map = 0; map < maps->heads.count && res == HG_OK; map++) {
+        double *shares = maps->shares + map_index(maps, layer, map) * 2;
+
+        if (maps->heads.heads) {
+            shares[0] = head_shares[maps->heads.heads[map]];
+            shares[1] = head_shares[heads + maps->heads.heads[map]];
+        } else {
+            shares[0] = metrics.first_token_share;
+            shares[1] = metrics.first_token_share_later;
+        }
+        if (gates)
+            average_gates(maps, &source->info, gates, map,
+                          maps->gates + map_index(maps, layer, map) * maps->rows);
+        if (maps->cells)
+            res = read_cells(session, maps, layer, map);
+        if (res == HG_OK)
+            res = hg_interrupt_check();
+    }
+    return res;
+}
+
+static void *allocate(uint64_t count, size_t size)
+{
+    return count < SIZE_MAX / size ? calloc((size_t)count + 1, size) : NULL;
+}
+
+hg_result hg_maps_read(hg_app *app, const hg_source *source, hg_session *session, hg_maps *maps)
+{
+    uint64_t map_count = (uint64_t)maps->layers.count * maps->heads.count;
+    uint64_t gate_count = (uint64_t)source->info.heads * source->info.gate_dim;
+    double *head_shares = allocate(2 * (uint64_t)source->info.heads, sizeof(*head_shares));
+    float *gates = NULL;
+    hg_result res = HG_OK;
+
+    maps->tokens = hg_session_tokens(session);
+    maps->window = source->info.sliding_window;
+    maps->rows = (maps->tokens + maps->pool - 1) / maps->pool;
+    maps->uniform[0] = hg_null_share(maps->window, maps->tokens, 0);
+    maps->uniform[1] = hg_null_share(maps->window, maps->tokens, 1);
+    maps->shares = allocate(map_count * 2, sizeof(*maps->shares));
+    if (maps->keep_cells)
+        maps->cells = allocate(map_count * maps->rows * maps->rows, sizeof(*maps->cells));
+    if (source->info.gate != HG_GATE_NONE) {
+        gates = allocate(maps->tokens * gate_count, sizeof(*gates));
+        maps->gates = allocate(map_count * maps->rows, sizeof(*maps->gates));
+    }
+    if (!head_shares || !maps->shares || (maps->keep_cells && !maps->cells) ||
+        (source->info.gate != HG_GATE_NONE && (!gates || !maps->gates)))
+        res = hg_message_fail(
+            HG_ERR_HOST_MEMORY,
+            "out of memory for %llu maps of %u x %u cells; choose fewer with --layers "
+            "or --heads",
+            (unsigned long long)map_count, maps->rows, maps->rows);
+    for (uint32_t i = 0; i < maps->layers.count && res == HG_OK; i++) {
+        hg_meter_step(&app->meter, "maps", i, maps->layers.count);
+        res = read_layer(source, session, maps, i, head_shares, gates);
+    }
+    hg_meter_stop(&app->meter);
+    free(gates);
+    free(head_shares);
+    return res;
+}
+
+void hg_maps_free(hg_maps *maps)
+{
+    hg_layers_free(&maps->layers);
+    hg_heads_free(&maps->heads);
+    free(maps->cells);
+    free(maps->gates);
+    free(maps->shares);
+    memset(maps, 0, sizeof(*maps));
+}
+
+void hg_maps_panels(const hg_maps *maps, const hg_labels *labels, hg_figure_panel *panels,
+                    hg_panel_text *texts)
+{
+    const char *const *names = labels && maps->pool == 1 ? (const char *const *)labels->text : NULL;
+
+    for (uint32_t layer = 0; layer < maps->layers.count; layer++) {
+        for (uint32_t map = 0; map < maps->heads.count; map++) {
+            size_t i = map_index(maps, layer, map);
+            hg_figure_panel *panel = &panels[i];
+            int length = snprintf(texts[i].title, sizeof(texts[i].title), "Layer %u",
+                                  maps->layers.layers[layer] + 1);
+
+            if (maps->heads.heads)
+                snprintf(texts[i].title + length, sizeof(texts[i].title) - (size_t)length,
+                         " head %u", maps->heads.heads[map] + 1);
+            memset(panel, 0, sizeof(*panel));
+            panel->title = texts[i].title;
+            panel->note =
+                hg_figure_share_note(texts[i].note, sizeof(texts[i].note),
+                                     hg_maps_shares(maps, layer, map)[0], maps->uniform[0]);
+            panel->cells = hg_maps_cells(maps, layer, map);
+            panel->rows = panel->columns = maps->rows;
+            panel->flags = HG_PANEL_CAUSAL;
+            panel->window = maps->window;
+            panel->row_labels = panel->column_labels = names;
+            panel->row_step = panel->column_step = maps->pool;
+            panel->gate = hg_maps_gate(maps, layer, map);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages: prefix, colour, the transient line, and the log callback. Leaves data on stdout to
+ * others. */
+#include "message.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_SIZE = 4096 };
+
+static struct {
+    pthread_mutex_t lock;
+    hg_log_level level;
+    int terminal; /* stderr is one that can redraw a line */
+    int colour;
+    int shown; /* a transient line is on the screen */
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .level = HG_LOG_WARNING};
+
+void hg_message_setup(hg_log_level level)
+{
+    const char *term = getenv("TERM");
+    const char *no_colour = getenv("NO_COLOR");
+
+    state.level = level;
+    state.terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    state.colour = state.terminal && !(no_colour && *no_colour);
+}
+
+hg_log_level hg_message_level(void)
+{
+    return state.level;
+}
+
+int hg_message_live(void)
+{
+    return state.terminal && state.level > HG_LOG_ERROR;
+}
+
+/* C0, DEL and C1 controls would let a name from a file drive the terminal. */
+static void defuse(char *text)
+{
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        if (*c < 0x20 || *c == 0x7f) {
+            *c = '?';
+        } else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) {
+            c[0] = '?';
+            c[1] = '?';
+        }
+    }
+}
+
+static void print_line(const char *prefix, const char *colour, char *text)
+{
+    char line[LINE_SIZE + 64];
+    int length;
+
+    defuse(text);
+    pthread_mutex_lock(&state.lock);
+    length = snprintf(line, sizeof(line), "%sheadgate: %s%s%s%s\n", state.shown ? "\r\033[K" : "",
+                      state.colour ? colour : "", prefix, state.colour && *colour ? "\033[0m" : "",
+                      text);
+    state.shown = 0;
+    if (length > 0) {
+        size_t bytes = (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1;
+
+        fwrite(line, 1, bytes, stderr);
+        fflush(stderr);
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void print_level(hg_log_level level, char *text)
+{
+    switch (level) {
+    case HG_LOG_ERROR:
+        print_line("error: ", "\033[1;31m", text);
+        break;
+    case HG_LOG_WARNING:
+        print_line("warning: ", "\033[1;33m", text);
+        break;
+    case HG_LOG_INFO:
+    case HG_LOG_DEBUG:
+        print_line("", "", text);
+        break;
+    }
+}
+
+static void say(hg_log_level level, const char *format, va_list args)
+{
+    char text[LINE_SIZE];
+
+    if (level > state.level)
+        return;
+    vsnprintf(text, sizeof(text), format, args);
+    print_level(level, text);
+}
+
+void hg_message(hg_log_level level, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(level, format, args);
+    va_end(args);
+}
+
+hg_result hg_message_fail(hg_result result, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(HG_LOG_ERROR, format, args);
+    va_end(args);
+    return result;
+}
+
+void hg_message_note(const char *format, ...)
+{
+    char text[LINE_SIZE];
+    va_list args;
+
+    if (state.level < HG_LOG_WARNING)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    print_line("", "", text);
+}
+
+void hg_message_status(const char *line)
+{
+    char text[256];
+
+    if (!hg_message_live())
+        return;
+    snprintf(text, sizeof(text), "%s", line ? line : "");
+    defuse(text);
+    pthread_mutex_lock(&state.lock);
+    if (state.shown || *text) {
+        fprintf(stderr, "\r\033[K%s", text);
+        fflush(stderr);
+        state.shown = *text != '\0';
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void write_log(void *user, hg_log_level level, const char *line)
+{
+    const int *lenient = user;
+
+    if (*lenient && level == HG_LOG_ERROR)
+        level = HG_LOG_WARNING;
+    hg_message(level, "%s", line);
+}
+
+static const int flag_strict = 0, flag_lenient = 1;
+
+hg_log hg_message_log(void)
+{
+    return (hg_log){.write = write_log, .user = (void *)&flag_strict, .level = state.level};
+}
+
+hg_log hg_message_log_lenient(void)
+{
+    return (hg_log){.write = write_log, .user = (void *)&flag_lenient, .level = state.level};
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The option table. A new option is a row here, an id in args.h and a place in the lists of the
+ * commands that take it. */
+#include "args.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+static const hg_option table[HG_OPTION_COUNT] = {
+    [HG_OPTION_PROMPT] = {"prompt", "TEXT", "the text to look at, UTF-8", 0},
+    [HG_OPTION_PROMPT_FILE] =
+        {"prompt-file", "FILE",
+         "the text from a file, byte for byte (a last newline is part of it); - is "
+         "standard input",
+         0},
+    [HG_OPTION_IDS] =
+        {"ids", "LIST",
+         "token ids instead of a text: 1,2,3; - reads them from standard input. Needs no "
+         "tokenizer",
+         0},
+    [HG_OPTION_NO_SPECIAL] = {"no-special", NULL,
+                              "without the special tokens that the tokenizer adds around a text",
+                              0},
+    [HG_OPTION_LAYERS] =
+        {"layers", "LIST",
+         "layers, counted from 1: 1,7,21-28, or all (default: four spread over the depth, "
+         "1, 7, 21 and 28 of 28)",
+         0},
+    [HG_OPTION_HEADS] =
+        {"heads", "LIST",
+         "heads, counted from 1: mean is one map over all heads (default), all or 3,5-7 is "
+         "one map each",
+         0},
+    [HG_OPTION_OUTPUT] =
+        {"output", "FILE",
+         "where the result goes; the name's end tells the format; - is standard output", 'o'},
+    [HG_OPTION_OUTPUT_FOLDER] = {"output", "DIR", "the folder for the pictures (default: here)",
+                                 'o'},
+    [HG_OPTION_FORMAT_FIGURE] = {"format", "png|svg|pdf|json",
+                                 "format of the result, where the name does not tell it", 0},
+    [HG_OPTION_FORMAT_TABLE] = {"format", "md|json|csv", "form of the table (default: md)", 0},
+    [HG_OPTION_SCALE] = {"scale", "linear|log", "scale of the colours (default: linear)", 0},
+    [HG_OPTION_DUMP] = {"dump", "FILE", "write tensors to a safetensors file; - is standard output",
+                        0},
+    [HG_OPTION_WHAT] =
+        {"what", "LIST",
+         "tensors of --dump: logits, last_logits, attentions, gate_scores, hidden_states, "
+         "final_residual, or all (default: logits)",
+         0},
+    [HG_OPTION_TOP] = {"top", "N", "how many of the likeliest next tokens to print (default: 10)",
+                       0},
+    [HG_OPTION_ONLY] = {"only", "ids", "print the ids alone, as --ids takes them", 0},
+    [HG_OPTION_SCAN] =
+        {"scan", NULL,
+         "read every weight and count NaN, infinities and values that exact mode takes as "
+         "zero",
+         0},
+    [HG_OPTION_PREFILL] = {"prefill", "LIST", "prompt lengths in tokens (default: 32,128)", 'p'},
+    [HG_OPTION_DECODE] = {"decode", "LIST",
+                          "tokens to decode one by one from an empty cache (default: 16)", 'n'},
+    [HG_OPTION_REPEAT] = {"repeat", "N",
+                          "measured runs of each row, after one that is not (default: 5)", 'r'},
+    [HG_OPTION_SEED] = {"seed", "N", "seed of the random token ids (default: 1)", 0},
+    [HG_OPTION_SAMPLES] = {"samples", "DIR", "the folder with the sample models", 0},
+    [HG_OPTION_DEVICE] =
+        {"device", "SEL",
+         "N or vk:N, cl:N, ref as 'headgate devices' lists them, name:PART, or the first 8 "
+         "or more hex digits of a UUID; @exact or @fp32 after it sets the precision "
+         "(default: $HG_DEVICE, else the best device)",
+         0},
+    [HG_OPTION_PRECISION] =
+        {"precision", "exact|fp32|fast",
+         "exact: the same bytes on every device; fp32: within float32 tolerances "
+         "(default); fast: lower precision, where there is one",
+         0},
+    [HG_OPTION_EXACT] = {"exact", NULL, "short for --precision exact", 0},
+    [HG_OPTION_LIMITS] =
+        {"limits", "LIST",
+         "pretend to be a lesser device: spec-minimum, or shared=16384,invocations=128,...", 0},
+    [HG_OPTION_THREADS] = {"threads", "N",
+                           "threads of the reference device (default: one per processor)", 0},
+    [HG_OPTION_VALIDATE] =
+        {"validate", NULL,
+         "run under the Khronos validation layer; any message ends with exit code 1", 0},
+    [HG_OPTION_JSON] = {"json", NULL, "JSON on standard output", 0},
+    [HG_OPTION_QUIET] = {"quiet", NULL, "errors only", 'q'},
+    [HG_OPTION_VERBOSE] = {"verbose", NULL, "say more; twice: much more", 'v'},
+    [HG_OPTION_HELP] = {"help", NULL, "this help", 'h'},
+    [HG_OPTION_VERSION] = {"version", NULL, "the version", 0},
+};
+
+const hg_option *hg_option_row(hg_option_id id)
+{
+    assert(id > HG_OPTION_END && id < HG_OPTION_COUNT);
+    return &table[id];
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures to files. */
+#include "picture.h"
+
+#include "message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+hg_result hg_picture_create(const hg_app *app, const hg_picture *picture, hg_figure **out)
+{
+    hg_figure_params params = {.struct_size = sizeof(params)};
+    hg_figure_fact facts[HG_FACT_COUNT];
+
+    params.layout = picture->layout;
+    params.panels = picture->panels;
+    params.panel_count = picture->panel_count;
+    params.columns = picture->columns;
+    params.title = picture->title;
+    params.subtitle = picture->subtitle;
+    params.footer = picture->footer;
+    params.row_titles = picture->row_titles;
+    params.scale = picture->scale;
+    params.facts = facts;
+    params.fact_count = hg_provenance_facts(picture->provenance, facts);
+    params.log = app->log;
+    return hg_figure_create(&params, out);
+}
+
+static hg_result write_bytes(void *user, const void *data, size_t bytes)
+{
+    return hg_output_write(user, data, bytes);
+}
+
+hg_result hg_picture_write(hg_figure *figure, hg_figure_format format, hg_output *output)
+{
+    hg_figure_sink sink = {write_bytes, output};
+
+    return hg_figure_write(figure, format, &sink);
+}
+
+/* The end of text[0..bytes) moved back to the start of a character. */
+static size_t whole(const char *text, size_t bytes)
+{
+    while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+        bytes--;
+    return bytes;
+}
+
+void hg_prompt_show(const hg_prompt *prompt, char *text, size_t bytes)
+{
+    size_t length = prompt->bytes, room = bytes - 8;
+
+    if (!prompt->text) {
+        snprintf(text, bytes, "%u token ids", prompt->count);
+        return;
+    }
+    if (length > room)
+        length = whole(prompt->text, room);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)prompt->text[i];
+
+        text[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+    }
+    snprintf(text + length, bytes - length, "%s", length < prompt->bytes ? "\xe2\x80\xa6" : "");
+}
