@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 uint32_t hg_version(void)
 {
@@ -43,13 +44,33 @@ const char *hg_result_name(hg_result result)
     return "HG_UNKNOWN";
 }
 
+/* Sentences quote names from files: no newline or escape sequence of theirs may reach a terminal, and a line that was
+ * cut must not end inside a character. */
+static void clean(char *line, int was_cut)
+{
+    size_t length = strlen(line), i;
+
+    for (i = 0; i < length; i++)
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+            line[i] = '?';
+    if (!was_cut)
+        return;
+    while (length > 0 && ((unsigned char)line[length - 1] & 0xC0) == 0x80)
+        length--;
+    if (length > 0 && (unsigned char)line[length - 1] >= 0xC0)
+        length--;
+    line[length] = 0;
+}
+
 static void say(const hg_log *log, hg_log_level level, const char *format, va_list args)
 {
     char line[2048];
+    int length;
 
     if (!log || !log->write || level > log->level)
         return;
-    vsnprintf(line, sizeof(line), format, args);
+    length = vsnprintf(line, sizeof(line), format, args);
+    clean(line, length >= (int)sizeof(line));
     log->write(log->user, level, line);
 }
 
