@@ -44,8 +44,8 @@ const char *hg_result_name(hg_result result)
     return "HG_UNKNOWN";
 }
 
-/* Sentences quote names from files: no newline or escape sequence of theirs may reach a terminal, and a line that was
- * cut must not end inside a character. */
+/* Sentences quote names from files: no newline or escape sequence of theirs may reach a terminal,
+ * and a line that was cut must not end inside a character. */
 static void clean(char *line, int was_cut)
 {
     size_t length = strlen(line), i;
