@@ -102,6 +102,60 @@ void hg_file_unmap(hg_file *file)
     *file = (hg_file){NULL, 0};
 }
 
+static int begins_with(const hg_file *file, uint64_t at, const char *text)
+{
+    uint64_t length = strlen(text), i;
+
+    if (at > file->bytes || file->bytes - at < length)
+        return 0;
+    for (i = 0; i < length; i++) {
+        uint8_t c = file->data[at + i];
+
+        if (c >= 'A' && c <= 'Z')
+            c = (uint8_t)(c - 'A' + 'a');
+        if (c != (uint8_t)text[i])
+            return 0;
+    }
+    return 1;
+}
+
+hg_result hg_file_judge(const hg_log *log, const char *path, const hg_file *file)
+{
+    static const char *const pages[] = {"<!doctype", "<html", "<head", "<?xml"};
+    uint64_t at = 0;
+    size_t i;
+
+    if (begins_with(file, 0, "version https://git-lfs"))
+        return hg_fail(
+            log, HG_ERR_FILE,
+            "%s: this is a git-lfs pointer, not the file itself; `git lfs pull` in its folder "
+            "fetches it",
+            path);
+    while (at < file->bytes && at < 256 && strchr(" \t\r\n", file->data[at]) && file->data[at])
+        at++;
+    for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+        if (begins_with(file, at, pages[i]))
+            return hg_fail(
+                log, HG_ERR_FILE,
+                "%s: this is a web page, not the file itself (often an error page or a login); "
+                "fetch it again",
+                path);
+    return HG_OK;
+}
+
+void hg_file_release_pages(const hg_file *file, const void *data, uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t begin = (uint64_t)((const uint8_t *)data - file->data);
+    uint64_t end = begin + bytes;
+
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (end > begin)
+        (void)madvise((void *)(uintptr_t)(file->data + begin), (size_t)(end - begin),
+                      MADV_DONTNEED);
+}
+
 char *hg_path_join(const char *folder, const char *name)
 {
     size_t a = strlen(folder), b = strlen(name);

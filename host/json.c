@@ -130,7 +130,9 @@ hg_result hg_json_read(const hg_log *log, const char *path, const hg_json_limits
     res = hg_file_map(log, path, max, &file);
     if (res != HG_OK)
         return res;
-    res = hg_json_parse(log, path, file.data, file.bytes, limits, out);
+    res = hg_file_judge(log, path, &file);
+    if (res == HG_OK)
+        res = hg_json_parse(log, path, file.data, file.bytes, limits, out);
     hg_file_unmap(&file);
     return res;
 }

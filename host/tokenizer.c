@@ -8,37 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static hg_result find_file(const hg_log *log, const char *path, char **out)
+static char *copy_text(const char *text)
 {
-    if (hg_file_look(path) == HG_FILE_FOLDER) {
-        *out = hg_path_join(path, "tokenizer.json");
-    } else {
-        *out = malloc(strlen(path) + 1);
-        if (*out)
-            memcpy(*out, path, strlen(path) + 1);
-    }
-    return *out ? HG_OK : hg_fail(log, HG_ERR_HOST_MEMORY, "%s: out of memory", path);
+    size_t bytes = strlen(text) + 1;
+    char *copy = malloc(bytes);
+
+    if (copy)
+        memcpy(copy, text, bytes);
+    return copy;
 }
 
-hg_result hg_tokenizer_open(const hg_tokenizer_params *params, hg_tokenizer **out)
+hg_result hg_tokenizer_open_text(const hg_tokenizer_params *params, const void *text,
+                                 uint64_t bytes, hg_tokenizer **out)
 {
-    hg_tokenizer *tokenizer = NULL;
-    uint32_t rows;
+    hg_tokenizer *tokenizer = calloc(1, sizeof(*tokenizer));
+    uint32_t rows = params->vocab_limit;
     hg_result res;
 
-    if (!out)
-        return HG_ERR_ARGUMENT;
     *out = NULL;
-    if (!params || !params->path)
-        return HG_ERR_ARGUMENT;
-    tokenizer = calloc(1, sizeof(*tokenizer));
-    if (!tokenizer)
-        return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "%s: out of memory", params->path);
+    if (tokenizer)
+        tokenizer->label = copy_text(params->path);
+    if (!tokenizer || !tokenizer->label) {
+        res = hg_fail(&params->log, HG_ERR_HOST_MEMORY, "%s: out of memory", params->path);
+        goto out;
+    }
     tokenizer->log = params->log;
-    tokenizer->vocab_limit = params->vocab_limit;
-    HG_TRY(find_file(&params->log, params->path, &tokenizer->label));
-    HG_TRY(hg_tokenizer_read(tokenizer));
-    rows = params->vocab_limit;
+    tokenizer->vocab_limit = rows;
+    HG_TRY(hg_tokenizer_read(tokenizer, text, bytes));
     if (rows && hg_tokenizer_size(tokenizer) > rows)
         hg_say(&params->log, HG_LOG_WARNING,
                "%s: expected ids below %u, the rows of the model's embedding, found ids up to %u; "
@@ -49,6 +45,33 @@ hg_result hg_tokenizer_open(const hg_tokenizer_params *params, hg_tokenizer **ou
     tokenizer = NULL;
 out:
     hg_tokenizer_close(&tokenizer);
+    return res;
+}
+
+hg_result hg_tokenizer_open(const hg_tokenizer_params *params, hg_tokenizer **out)
+{
+    hg_tokenizer_params named;
+    hg_file file = {NULL, 0};
+    char *path = NULL;
+    hg_result res;
+
+    if (!out)
+        return HG_ERR_ARGUMENT;
+    *out = NULL;
+    if (!params || !params->path)
+        return HG_ERR_ARGUMENT;
+    named = *params;
+    path = hg_file_look(params->path) == HG_FILE_FOLDER
+               ? hg_path_join(params->path, "tokenizer.json")
+               : copy_text(params->path);
+    if (!path)
+        return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "%s: out of memory", params->path);
+    named.path = path;
+    HG_TRY(hg_file_map(&params->log, path, 0, &file));
+    HG_TRY(hg_tokenizer_open_text(&named, file.data, file.bytes, out));
+out:
+    hg_file_unmap(&file);
+    free(path);
     return res;
 }
 

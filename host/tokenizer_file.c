@@ -108,10 +108,10 @@ out:
     return res;
 }
 
-hg_result hg_tokenizer_read(hg_tokenizer *tokenizer)
+hg_result hg_tokenizer_read(hg_tokenizer *tokenizer, const void *text, uint64_t bytes)
 {
     cJSON *root;
-    hg_result res = hg_json_read(&tokenizer->log, tokenizer->label, NULL, &root);
+    hg_result res = hg_json_parse(&tokenizer->log, tokenizer->label, text, bytes, NULL, &root);
 
     if (res == HG_OK)
         res = read_parts(tokenizer, root);

@@ -5,6 +5,8 @@
  */
 #include "tokenizer_parts.h"
 
+#include "check.h"
+
 #include <utf8proc.h>
 
 #include <stdio.h>
@@ -207,13 +209,11 @@ hg_result hg_labels_create(const hg_tokenizer *tokenizer, const int32_t *ids, ui
     lab.labels = calloc(1, sizeof(*lab.labels));
     if (lab.labels)
         lab.labels->text = calloc((size_t)count + 1, sizeof(*lab.labels->text));
-    if (!lab.ends || !lab.labels || !lab.labels->text) {
-        res = HG_ERR_HOST_MEMORY;
-        goto out;
-    }
-    lab.labels->count = count;
-    if (!label_all(&lab, count)) {
-        res = HG_ERR_HOST_MEMORY;
+    if (lab.labels && lab.labels->text)
+        lab.labels->count = count;
+    if (!lab.ends || !lab.labels || !lab.labels->text || !label_all(&lab, count)) {
+        res = hg_fail(tokenizer ? &tokenizer->log : NULL, HG_ERR_HOST_MEMORY,
+                      "out of memory for %u labels", count);
         goto out;
     }
     *out = lab.labels;

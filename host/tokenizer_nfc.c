@@ -58,9 +58,10 @@ int hg_nfc_is_boundary(uint32_t code)
 
     if (code < FIRST_MARK)
         return 1;
+    if (code == 0x11A7) /* stands before the finals and is none; some utf8proc would swallow it */
+        return 1;
     if ((code >= 0x1160 && code <= 0x11FF) || (code >= 0x16D40 && code <= 0x16D7F))
-        return 0; /* Hangul vowels and finals, Kirat Rai vowels: letters that combine with one
-                     before */
+        return 0; /* Hangul vowels and finals, Kirat Rai vowels: letters that join one before */
     property = utf8proc_get_property((utf8proc_int32_t)code);
     return property->combining_class == 0 && property->category != UTF8PROC_CATEGORY_MN &&
            property->category != UTF8PROC_CATEGORY_MC && property->category != UTF8PROC_CATEGORY_ME;

@@ -69,7 +69,7 @@ hg_result hg_vocab_read(const hg_log *log, const char *label, const cJSON *entri
  * has made sure that the id is free. 0: out of memory. */
 int hg_vocab_add(hg_vocab *vocab, uint32_t id, const char *text);
 void hg_vocab_release(hg_vocab *vocab);
-/* HG_TOKEN_NONE: the model has no such token. */
+/* HG_TOKEN_NONE: the model has no such token. text holds no U+0000. */
 uint32_t hg_vocab_find(const hg_vocab *vocab, const char *text, size_t bytes);
 /* NULL: none. */
 const char *hg_vocab_token(const hg_vocab *vocab, uint32_t id);
@@ -268,10 +268,14 @@ struct hg_tokenizer {
     uint32_t vocab_limit; /* 0: none */
 };
 
+/* hg_tokenizer_open from memory; params->path is only a name. */
+hg_result hg_tokenizer_open_text(const hg_tokenizer_params *params, const void *text,
+                                 uint64_t bytes, hg_tokenizer **out);
+
 /* ---- tokenizer_file.c ---- */
 
-/* Fills all of the tokenizer but log and label (which are set) from the file at label. */
-hg_result hg_tokenizer_read(hg_tokenizer *tokenizer);
+/* Fills all of the tokenizer but log and label (which are set) from the text of the file. */
+hg_result hg_tokenizer_read(hg_tokenizer *tokenizer, const void *text, uint64_t bytes);
 /* The "type" of an object of the file, or a word for what it is instead; never NULL. */
 const char *hg_tokenizer_kind(const cJSON *node);
 

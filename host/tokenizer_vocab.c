@@ -36,8 +36,7 @@ static uint64_t hash_text(const char *text, size_t bytes, uint64_t seed)
     return hg_hash_mix(hash ^ word, seed);
 }
 
-/* The slot of the text, or the empty one where it would go; HG_TOKEN_NONE when it is too far away.
- */
+/* The slot of the text, or the empty one where it would go; *crowded when that is too far away. */
 static uint64_t find_slot(const hg_vocab *vocab, const char *text, size_t bytes, int *crowded)
 {
     uint64_t slot = hash_text(text, bytes, vocab->seed) & vocab->slot_mask;
