@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many work-groups a dispatch has, by kernel: named in the grid column of kernels.def. One-dimensional;
- * the engine folds a count that a device cannot take. Saturates at UINT32_MAX, which no device can take.
+ * How many work-groups a dispatch has, by kernel: named in the grid column of kernels.def.
+ * One-dimensional; the engine folds a count that a device cannot take. Saturates at UINT32_MAX,
+ * which no device can take.
  */
 #include "grid.h"
 
@@ -29,14 +30,14 @@ static void flat(uint64_t items, uint32_t threads, uint32_t groups[3])
         flat(items, threads, groups);                                                              \
     }
 
-GRID(elements_embed_rows, embed_rows, (uint64_t)p->tokens *p->hidden)
+GRID(elements_embed_rows, embed_rows, (uint64_t)p->tokens * p->hidden)
 GRID(rows_rms_norm, rms_norm, p->rows)
 GRID(tiles_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]))
 GRID(tiles_matvec, matvec, p->rows *divide_up(p->cols, spec[0]))
 GRID(elements_split_q_gate, split_q_gate,
-     (uint64_t)p->tokens *p->heads *((uint64_t)p->head_dim + p->gate_dim))
-GRID(rows_norm_rope, norm_rope, (uint64_t)p->tokens *p->heads)
-GRID(rows_attention, attention, (uint64_t)p->tokens *p->heads)
+     (uint64_t)p->tokens * p->heads * ((uint64_t)p->head_dim + p->gate_dim))
+GRID(rows_norm_rope, norm_rope, (uint64_t)p->tokens * p->heads)
+GRID(rows_attention, attention, (uint64_t)p->tokens * p->heads)
 GRID(cells_attn_probs, attn_probs,
      (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *
          divide_up(p->k_count, p->pool_k))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of grid.c, declared from the grid column, so that a missing one is a link error by name. */
+/* The functions of grid.c, declared from the grid column, so that a missing one is a link error by
+ * name. */
 #ifndef HG_SHADERS_GRID_H
 #define HG_SHADERS_GRID_H
 

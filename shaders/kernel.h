@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel table as C data, expanded from kernels.def: what the engine, the tests and the tools read.
- * Owns no state. The arithmetic is in the kernel sources; grids are in grid.c; the reference column in
- * reference/. Thread-safety: everything here is constant.
+ * The kernel table as C data, expanded from kernels.def: what the engine, the tests and the tools
+ * read. Owns no state. The arithmetic is in the kernel sources; grids are in grid.c; the reference
+ * column in reference/. Thread-safety: everything here is constant.
  */
 #ifndef HG_SHADERS_KERNEL_H
 #define HG_SHADERS_KERNEL_H
@@ -12,7 +12,12 @@
 
 enum { HG_BINDS_MAX = 8, HG_PARAM_WORDS_MAX = 32, HG_SPEC_MAX = 4 };
 
-typedef enum hg_dtype { HG_DTYPE_NONE = 0, HG_DTYPE_F32 = 1, HG_DTYPE_F16 = 2, HG_DTYPE_BF16 = 3 } hg_dtype;
+typedef enum hg_dtype {
+    HG_DTYPE_NONE = 0,
+    HG_DTYPE_F32 = 1,
+    HG_DTYPE_F16 = 2,
+    HG_DTYPE_BF16 = 3
+} hg_dtype;
 
 typedef enum hg_tier { HG_TIER_T0 = 0, HG_TIER_T1 = 1, HG_TIER_T2 = 2, HG_TIER_TC = 3 } hg_tier;
 
@@ -44,10 +49,11 @@ typedef struct hg_bind_row {
 } hg_bind_row;
 
 /*
- * The reference column: plain C in double, the oracle of meaning. Computes items [begin, end) of items(params);
- * items are independent, so threads share them. bind[i] points at element 0 of binding i (f32 or u32; a w
- * binding at its bytes, of type w). Writes f32. magnitude: NULL, or an array as long as the output binding
- * `output` that receives per written element the sum of the absolute terms (D8), in the units of the output.
+ * The reference column: plain C in double, the oracle of meaning. Computes items [begin, end) of
+ * items(params); items are independent, so threads share them. bind[i] points at element 0 of
+ * binding i (f32 or u32; a w binding at its bytes, of type w). Writes f32. magnitude: NULL, or an
+ * array as long as the output binding `output` that receives per written element the sum of the
+ * absolute terms (D8), in the units of the output.
  */
 typedef struct hg_ref_call {
     const void *params;
@@ -71,8 +77,8 @@ typedef struct hg_kernel {
 extern const hg_kernel hg_kernels[HG_KERNEL_COUNT];
 
 /*
- * One way to compute a kernel. text: the kernel's own source compiled as C, the oracle of exact bytes:
- * runs work-groups [group_begin, group_end) of the flattened grid.
+ * One way to compute a kernel. text: the kernel's own source compiled as C, the oracle of exact
+ * bytes: runs work-groups [group_begin, group_end) of the flattened grid.
  */
 typedef struct hg_text_call {
     const void *params;
@@ -86,16 +92,17 @@ typedef struct hg_variant {
     hg_kernel_id kernel;
     hg_tier tier;
     hg_dtype dtype;
-    uint32_t threads;                   /* invocations per work-group, along dimension 0 */
+    uint32_t threads; /* invocations per work-group, along dimension 0 */
     uint32_t spec_count;
-    const char *const *spec_name;       /* SPIR-V constant id = index; OpenCL: -DNAME=value */
+    const char *const *spec_name; /* SPIR-V constant id = index; OpenCL: -DNAME=value */
     const uint32_t *spec_default;
-    const uint32_t *spirv;              /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0.. */
+    const uint32_t *spirv; /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0.. */
     size_t spirv_bytes;
-    /* OpenCL C 1.2, complete (no includes). Kernel function "hg_NAME"; its arguments are the bindings in
-     * order as __global pointers, then the params struct by value (clSetKernelArg with param_bytes). */
+    /* OpenCL C 1.2, complete (no includes). Kernel function "hg_NAME"; its arguments are the
+     * bindings in order as __global pointers, then the params struct by value (clSetKernelArg with
+     * param_bytes). */
     const char *cl_source;
-    const char *cl_options;             /* "-DTHREADS=64 -DHG_W_BF16=1": to build it, beside -DNAME=value */
+    const char *cl_options; /* "-DTHREADS=64 -DHG_W_BF16=1": to build it, beside -DNAME=value */
     void (*text)(const hg_text_call *call);
     /* Work-groups for these params. A dimension may pass 65535: the engine folds it, and kernels
      * recover the flat index from all three group ids (first fastest). */
@@ -105,7 +112,8 @@ typedef struct hg_variant {
 extern const hg_variant hg_variants[];
 extern const uint32_t hg_variant_count;
 
-/* The T0 variant of a kernel for a weight type (HG_DTYPE_NONE where it has no w binding). Never NULL. */
+/* The T0 variant of a kernel for a weight type (HG_DTYPE_NONE where it has no w binding). Never
+ * NULL. */
 const hg_variant *hg_variant_t0(hg_kernel_id kernel, hg_dtype dtype);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table as data. Every name in it is made from a row of kernels.def: what a row asks for and nobody
- * wrote is a link error with the kernel's name in it. The generated modules.h holds SPIR-V and OpenCL C.
+ * The table as data. Every name in it is made from a row of kernels.def: what a row asks for and
+ * nobody wrote is a link error with the kernel's name in it. The generated modules.h holds SPIR-V
+ * and OpenCL C.
  */
 #include "kernel.h"
 
@@ -44,14 +45,9 @@ const hg_kernel hg_kernels[HG_KERNEL_COUNT] = {
 #define B(access, type, name) {HG_ACCESS_##access, HG_BIND_##type, #name},
 #define KERNEL(kernel, binds, cost)                                                                \
     {                                                                                              \
-        #kernel,                                                                                   \
-        COUNT_##kernel,                                                                            \
-        (uint32_t)sizeof(struct hg_##kernel##_params),                                             \
-        {binds},                                                                                   \
-        OUTPUT_##kernel,                                                                           \
-        hg_ref_items_##kernel,                                                                     \
-        hg_ref_##kernel,                                                                           \
-        flops_##kernel,                                                                            \
+        #kernel,         COUNT_##kernel,  (uint32_t)sizeof(struct hg_##kernel##_params),           \
+        {binds},         OUTPUT_##kernel, hg_ref_items_##kernel,                                   \
+        hg_ref_##kernel, flops_##kernel,                                                           \
     },
 #include "kernels.def"
 #undef B

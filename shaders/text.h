@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entry of a kernel text compiled as C: a loop over the invocations of work-groups. Included at the
- * end of a generated file that has HG_BODY (tile numbers as in the table) and, with tile numbers,
- * HG_BODY_ANY (any up to HG_TILE_MAX).
+ * The entry of a kernel text compiled as C: a loop over the invocations of work-groups. Included at
+ * the end of a generated file that has HG_BODY (tile numbers as in the table) and, with tile
+ * numbers, HG_BODY_ANY (any up to HG_TILE_MAX).
  */
 #include <assert.h>
 
@@ -12,8 +12,7 @@
 #define PARAMS(kernel, fields)
 
 #define B(access, type, name) BIND_##name,
-#define KERNEL(kernel, binds, cost)                                                                \
-    enum { binds BIND_COUNT };
+#define KERNEL(kernel, binds, cost) enum { binds BIND_COUNT };
 #include "row.def"
 #undef B
 #undef KERNEL

@@ -16,10 +16,10 @@ typedef struct head_view {
     uint32_t head_dim;
 } head_view;
 
-/* Sums over the visible keys, of weights exp(s - top). size: a score's sum of absolute terms, which is how
- * far it may be off in units of rounding. */
+/* Sums over the visible keys, of weights exp(s - top). size: a score's sum of absolute terms, which
+ * is how far it may be off in units of rounding. */
 typedef struct row_sums {
-    double mass, mass_size; /* of 1, of size */
+    double mass, mass_size;                                     /* of 1, of size */
     double value[CHUNK], absolute[CHUNK], absolute_size[CHUNK]; /* of v, of |v|, of |v| size */
 } row_sums;
 
@@ -118,11 +118,10 @@ void hg_ref_attention(const hg_ref_call *call)
                 sums.mass > 0 ? (float)(sums.value[at] / sums.mass * factor) : 0;
             if (call->magnitude)
                 call->magnitude[to] =
-                    sums.mass > 0
-                        ? fabs(factor) / sums.mass *
-                              (sums.absolute_size[at] +
-                               sums.absolute[at] * (1 + sums.mass_size / sums.mass))
-                        : 0;
+                    sums.mass > 0 ? fabs(factor) / sums.mass *
+                                        (sums.absolute_size[at] +
+                                         sums.absolute[at] * (1 + sums.mass_size / sums.mass))
+                                  : 0;
         }
         stats[item * 2] = (float)h.top;
         stats[item * 2 + 1] = sums.mass > 0 ? (float)log(sums.mass) : 0;
@@ -165,7 +164,8 @@ static void cell(const hg_ref_call *call, const uint32_t heads[2], uint64_t line
                  uint64_t to)
 {
     const struct hg_attn_probs_params *p = call->params;
-    const uint64_t q_end = (line + 1) * p->pool_q < p->q_count ? (line + 1) * p->pool_q : p->q_count;
+    const uint64_t q_end =
+        (line + 1) * p->pool_q < p->q_count ? (line + 1) * p->pool_q : p->q_count;
     const uint64_t k_end =
         (column + 1) * p->pool_k < p->k_count ? (column + 1) * p->pool_k : p->k_count;
     const double area = (double)(q_end - line * p->pool_q) * (double)(k_end - column * p->pool_k);

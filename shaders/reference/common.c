@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What several reference kernels share: weights of three types, the norm's factor, the visible keys. */
+/* What several reference kernels share: weights of three types, the norm's factor, the visible
+ * keys. */
 #include "reference.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reference of the kernels that treat elements one by one: embed_rows, split_q_gate, silu_mul, add. */
+/* Reference of the kernels that treat elements one by one: embed_rows, split_q_gate, silu_mul, add.
+ */
 #include "reference.h"
 
 #include <math.h>

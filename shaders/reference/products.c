@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reference of matmul and matvec. An item is a column, so that its weights are expanded once for many rows;
- * eight sums side by side only let the processor overlap additions.
+ * Reference of matmul and matvec. An item is a column, so that its weights are expanded once for
+ * many rows; eight sums side by side only let the processor overlap additions.
  */
 #include "reference.h"
 
@@ -13,7 +13,8 @@ typedef struct product {
     uint32_t rows, k, w_offset, y_stride, y_offset, flags;
 } product;
 
-/* sum of x[i] * w[i], i < n, added to *sum; the same of absolute values to *size where that is asked for. */
+/* sum of x[i] * w[i], i < n, added to *sum; the same of absolute values to *size where that is
+ * asked for. */
 static void dot(const float *x, const double *w, uint32_t n, double *sum, double *size)
 {
     double part[SUMS] = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reference column: what each kernel means, in double and with libm, as plainly as possible. Nothing is
- * flushed, nothing is ordered. What a magnitude is: the sum of the absolute terms of an element, times how
- * much their errors are amplified (a score's error inside exp), so that a bound is u x c x magnitude
- * (docs/DECISIONS.md D8).
+ * The reference column: what each kernel means, in double and with libm, as plainly as possible.
+ * Nothing is flushed, nothing is ordered. What a magnitude is: the sum of the absolute terms of an
+ * element, times how much their errors are amplified (a score's error inside exp), so that a bound
+ * is u x c x magnitude (docs/DECISIONS.md D8).
  */
 #ifndef HG_SHADERS_REFERENCE_H
 #define HG_SHADERS_REFERENCE_H

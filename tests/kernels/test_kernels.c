@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every variant on every shape on one device: byte for byte what the text compiled as C gives,
+ * within a reasoned bound of the reference in double, guards whole, five replays the same.
+ *
+ *   test_kernels --device SELECTOR [--limits TEXT] [--precision exact|fp32] [--match PART]
+ */
+#include "judge.h"
+#include "runner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { REPLAYS = 5, SKIP = 77 };
+
+static struct {
+    hg_runner runner;
+    bool exact; /* the device promises the text's bytes */
+    const char *match;
+    uint8_t *text, *ref, *after;
+    double *magnitude;
+    uint32_t calls;
+} self;
+
+static void try_call(const hg_call *call, const char *name)
+{
+    const uint64_t out = hg_judge_elements(call);
+    char why[256];
+
+    assert_true(call->block_bytes <= self.runner.room_bytes);
+    memset(self.magnitude, 0, (size_t)out * sizeof(*self.magnitude));
+    hg_call_ref(call, self.ref, self.magnitude);
+    hg_call_text(call, self.text);
+    for (int i = 0; i < REPLAYS; i++) {
+        memset(self.after, 0, call->block_bytes);
+        assert_int_equal(hg_runner_run(&self.runner, call, self.after, NULL), HG_OK);
+        if (self.exact && !hg_judge_same(call, self.text, self.after, why, sizeof(why)))
+            fail_msg("%s: differs from the text: %s", name, why);
+        if (!self.exact && !hg_judge_same(call, self.ref, self.after, why, sizeof(why)))
+            fail_msg("%s: differs from the reference: %s", name, why);
+    }
+    if (!hg_judge_close(call, self.ref, self.text, self.magnitude, why, sizeof(why)))
+        fail_msg("%s: the text is too far from the reference: %s", name, why);
+    self.calls++;
+}
+
+/* Tile numbers that the table does not have: the bytes do not depend on them. */
+static const uint32_t other_spec[HG_SPEC_MAX] = {3, 5, 1, 1};
+
+static void test_variant(void **state)
+{
+    const hg_variant *variant = *state;
+
+    for (uint32_t s = 0; s < hg_shape_count; s++) {
+        const hg_shape *shape = &hg_shapes[s];
+        hg_call call;
+
+        if (shape->kernel != variant->kernel)
+            continue;
+        for (int other = 0; other <= (variant->spec_count > 0); other++) {
+            assert_true(hg_call_make(&call, variant, shape, other ? other_spec : NULL));
+            try_call(&call, shape->name);
+            hg_call_free(&call);
+        }
+    }
+}
+
+static void test_bounds_fit(void **state)
+{
+    (void)state;
+    if (self.match)
+        skip();
+    assert_int_equal(hg_judge_bounds_fit(), 0);
+}
+
+static void test_validation_is_silent(void **state)
+{
+    (void)state;
+    assert_int_equal(hg_engine_validation_messages(self.runner.engine), 0);
+}
+
+static uint64_t room(void)
+{
+    uint64_t most = 0;
+
+    for (uint32_t v = 0; v < hg_variant_count; v++) {
+        for (uint32_t s = 0; s < hg_shape_count; s++) {
+            uint64_t bytes = 4096;
+
+            if (hg_shapes[s].kernel != hg_variants[v].kernel)
+                continue;
+            for (uint32_t b = 0; b < hg_kernels[hg_variants[v].kernel].bind_count; b++)
+                bytes += hg_shape_bytes(&hg_shapes[s], b, hg_variants[v].dtype) + 1024;
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return most;
+}
+
+static int run_group(void)
+{
+    static struct CMUnitTest tests[64];
+    static char names[64][64];
+    size_t count = 0;
+
+    for (uint32_t v = 0; v < hg_variant_count && count < 62; v++) {
+        static const char *const dtypes[] = {"", " f32", " f16", " bf16"};
+        const hg_variant *variant = &hg_variants[v];
+        const char *name = hg_kernels[variant->kernel].name;
+
+        if (self.match && !strstr(name, self.match))
+            continue;
+        (void)snprintf(names[count], sizeof(names[0]), "%s T%d%s", name, (int)variant->tier,
+                       dtypes[variant->dtype]);
+        tests[count] = (struct CMUnitTest){.name = names[count],
+                                           .test_func = test_variant,
+                                           .initial_state = (void *)(uintptr_t)variant};
+        count++;
+    }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_bounds_fit);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_validation_is_silent);
+    return _cmocka_run_group_tests("kernels", tests, count, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *selector = NULL;
+    const char *limits = NULL;
+    hg_precision precision = HG_PRECISION_EXACT;
+    const uint64_t bytes = room();
+    int failed = 1;
+
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--device") == 0)
+            selector = argv[i + 1];
+        else if (strcmp(argv[i], "--limits") == 0)
+            limits = argv[i + 1];
+        else if (strcmp(argv[i], "--match") == 0)
+            self.match = argv[i + 1];
+        else if (strcmp(argv[i], "--precision") == 0 && strcmp(argv[i + 1], "fp32") == 0)
+            precision = HG_PRECISION_FP32;
+    }
+    switch (hg_runner_open(&self.runner, selector, limits, precision, bytes)) {
+    case HG_OK:
+        break;
+    case HG_ERR_NO_DEVICE:
+        printf("skipped: no device %s here\n", selector ? selector : "");
+        return SKIP;
+    default:
+        return 1;
+    }
+    self.exact = self.runner.engine->backend->kind != HG_BACKEND_REFERENCE ||
+                 precision == HG_PRECISION_EXACT;
+    self.text = malloc(bytes);
+    self.ref = malloc(bytes);
+    self.after = malloc(bytes);
+    self.magnitude = malloc(bytes * 2);
+    if (self.text && self.ref && self.after && self.magnitude) {
+        failed = run_group();
+        printf("%u calls on %s (%s), %u messages of the validation layer\n", self.calls,
+               self.runner.engine->plan.device.name, self.runner.engine->plan.device.driver,
+               hg_engine_validation_messages(self.runner.engine));
+    }
+    free(self.text);
+    free(self.ref);
+    free(self.after);
+    free(self.magnitude);
+    hg_runner_close(&self.runner);
+    return failed;
+}
