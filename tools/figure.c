@@ -268,14 +268,14 @@ static void put_pdf_facts(hg_figure *figure, cairo_surface_t *surface)
     }
     hg_figure_buffer_put(&subject, "", 1);
     if (!subject.failed) {
-        char *valid = g_utf8_make_valid(subject.data, -1);
+        char *valid = hg_figure_text_clean(subject.data, SIZE_MAX, 1);
 
         cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_SUBJECT, valid);
         g_free(valid);
     }
     free(subject.data);
     if (params->title) {
-        char *valid = g_utf8_make_valid(params->title, -1);
+        char *valid = hg_figure_text_clean(params->title, SIZE_MAX, 1);
 
         cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, valid);
         g_free(valid);

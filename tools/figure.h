@@ -10,7 +10,8 @@
  *   hg_figure_destroy(&figure);
  *
  * What params point to must live until hg_figure_destroy. A figure belongs to one thread at a time.
- * The same params give the same PNG bytes on the same machine (fonts are the machine's).
+ * The same params give the same PNG and PDF bytes on the same machine (fonts are the machine's),
+ * and in an SVG the same picture: cairo numbers its parts on within a process.
  */
 #ifndef HG_TOOLS_FIGURE_H
 #define HG_TOOLS_FIGURE_H

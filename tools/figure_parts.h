@@ -113,6 +113,9 @@ static inline int hg_figure_px(const hg_figure *figure, double layout_px)
 }
 
 /* figure_text.c */
+/* Valid UTF-8; control characters become pictures of themselves, what no format can hold U+FFFD,
+ * what is longer than `longest` bytes is cut. lines: newlines stay. Freed with g_free. */
+char *hg_figure_text_clean(const char *text, size_t longest, int lines);
 void hg_figure_text_size(hg_figure *figure, const hg_figure_style *style, const char *text,
                          int *width, int *height);
 /* y is the baseline; align 0 starts at x, 0.5 is centred on it, 1 ends there. */

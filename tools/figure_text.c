@@ -25,17 +25,22 @@ static void set_color(cairo_t *cairo, uint32_t color)
                          (color & 255) / 255.0);
 }
 
-/* Valid UTF-8 without control characters (shown as what they are), not too long. g_free it. */
-static char *clean(const char *text, int wrap)
+/* cairo's PDF refuses a whole figure for one of these, though they are valid UTF-8. */
+static int is_noncharacter(gunichar c)
+{
+    return (c & 0xFFFE) == 0xFFFE || (c >= 0xFDD0 && c <= 0xFDEF);
+}
+
+char *hg_figure_text_clean(const char *text, size_t longest, int lines)
 {
     size_t length = strlen(text);
-    char *valid = g_utf8_make_valid(text, (gssize)(length < LONGEST ? length : LONGEST));
+    char *valid = g_utf8_make_valid(text, (gssize)(length < longest ? length : longest));
     GString *string = g_string_sized_new(strlen(valid) + 16);
 
     for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
         gunichar c = g_utf8_get_char(at);
 
-        if (c == '\n' && !wrap)
+        if (c == '\n' && !lines)
             c = 0x23CE;
         else if (c == '\t')
             c = 0x21E5;
@@ -43,11 +48,11 @@ static char *clean(const char *text, int wrap)
             c += 0x2400;
         else if (c == 0x7F)
             c = 0x2421;
-        else if ((c > 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029)
+        else if ((c > 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || is_noncharacter(c))
             c = 0xFFFD;
         g_string_append_unichar(string, c);
     }
-    if (length > LONGEST)
+    if (length > longest)
         g_string_append(string, "\u2026");
     g_free(valid);
     return g_string_free(string, FALSE);
@@ -74,7 +79,7 @@ static PangoLayout *shape(hg_figure *figure, const hg_figure_style *style, const
     PangoLayout *layout = pango_layout_new(figure->context);
     PangoFontDescription *font = pango_font_description_new();
     PangoAttrList *attributes = pango_attr_list_new();
-    char *cleaned = clean(text, style->wrap);
+    char *cleaned = hg_figure_text_clean(text, LONGEST, style->wrap);
 
     pango_font_description_set_family(font,
                                       figure->params.font ? figure->params.font : default_font);
