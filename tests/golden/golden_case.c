@@ -9,15 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The samples have no case.json. The original in float32 is off by up to 2e-6 in an attention
- * probability (tests/reference/README.md); as everywhere, eight times that for a float32 engine
- * with another order of summation. */
-static const hg_golden_tolerance sample_tolerance = {.attentions = 1.6e-5,
-                                                     .gates = 1.6e-5,
-                                                     .logits = 1.6e-5,
-                                                     .hidden = 1.6e-5,
-                                                     .residual = 1.6e-5,
-                                                     .step_logits = 1.6e-5};
+/* The samples have no case.json. As in the cases, eight times the distance of a plain float32
+ * run: 1.6e-6 in an attention probability (tools/samples/measured.json), 4.8e-7 in a gate
+ * and 9.2e-7 of a row (measured with the reference's text column, which is float32 in another
+ * order). */
+static const hg_golden_tolerance sample_tolerance = {
+    .attentions = 1.3e-5, .gates = 4e-6, .logits = 7.4e-6, .hidden = 7.4e-6, .residual = 7.4e-6};
 
 static const cJSON *get(const cJSON *object, const char *key)
 {

@@ -21,9 +21,9 @@ static place worst_absolute(const float *a, const double *b, size_t rows, size_t
     place worst = {0};
     for (size_t row = 0; row < rows; row++) {
         for (size_t column = 0; column < columns; column++) {
-            const double error =
-                fabs((double)a[row * columns + column] - b[row * columns + column]);
-            if (column != skip && !(error <= worst.error)) {
+            double error = fabs((double)a[row * columns + column] - b[row * columns + column]);
+            error = isnan(error) ? HUGE_VAL : error; /* no later value may take its place */
+            if (column != skip && error > worst.error) {
                 worst = (place){error, row, column};
             }
         }
@@ -48,7 +48,7 @@ static place worst_of_rows(const float *a, const double *b, size_t rows, size_t 
         } else if (error > 0) {
             error = HUGE_VAL;
         }
-        if (!(error <= worst.error)) {
+        if (error > worst.error) {
             worst = (place){error, row, here.column};
         }
     }

@@ -68,11 +68,12 @@ static double row_distance(const kept_stage *a, const kept_stage *b, size_t *at)
         for (size_t column = 0; column < b->columns; column++) {
             const double got = (double)a->values[row * a->columns + column];
             const double want = (double)b->values[row * b->columns + column];
-            error = fabs(got - want) <= error ? error : fabs(got - want);
+            const double distance = isnan(got - want) ? HUGE_VAL : fabs(got - want);
+            error = distance > error ? distance : error;
             scale = fabs(want) > scale ? fabs(want) : scale;
         }
         error = error == 0 ? 0 : error / (scale > 0 ? scale : 0x1p-50);
-        if (!(error <= worst)) {
+        if (error > worst) {
             worst = error;
             *at = row;
         }

@@ -5,6 +5,9 @@ if(TARGET headgate_lib)
   hg_add_test(golden SOURCES golden/main.c golden/golden_case.c golden/golden_run.c golden/golden_judge.c golden/golden_stage.c
                              common/tensors.c
               LIBRARIES headgate_lib PkgConfig::CJSON LABELS golden TIMEOUT 300 ARGS --cuts few DEVICES ${golden_devices})
+  hg_add_test(golden_judge SOURCES golden/test_judge.c golden/golden_case.c golden/golden_run.c golden/golden_judge.c
+                                   golden/golden_stage.c common/tensors.c
+              LIBRARIES headgate_lib PkgConfig::CJSON LABELS golden)
   foreach(device IN LISTS golden_devices)
     hg_test_selector(selector ${device})
     hg_test_entry(golden_exact.${device} ${device} 300 golden test_golden --device ${selector} --precision exact --cuts all)
