@@ -72,8 +72,8 @@ static hg_result read_parts(merge_reader *reader, const cJSON *entry, const char
 
 static hg_result read_merge(merge_reader *reader, const cJSON *entry)
 {
-    const char *left, *right;
-    size_t left_bytes, right_bytes;
+    const char *left = NULL, *right = "";
+    size_t left_bytes = 0, right_bytes;
     uint32_t left_id, right_id, id;
     hg_result res = read_parts(reader, entry, &left, &left_bytes, &right);
 
@@ -183,7 +183,7 @@ hg_result hg_bpe_read(const hg_log *log, const char *label, const cJSON *model,
 {
     merge_reader reader = {log, label, vocab, NULL, 0, {NULL, 0, 0}};
     const hg_json_from from = {log, label, model};
-    const cJSON *merges, *unknown;
+    const cJSON *merges = NULL, *unknown;
     uint32_t byte;
     int no = 0, fused, whole;
     hg_result res;

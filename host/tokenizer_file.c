@@ -88,7 +88,7 @@ static hg_result read_parts(hg_tokenizer *tokenizer, const cJSON *root)
 {
     const hg_log *log = &tokenizer->log;
     const char *label = tokenizer->label;
-    const cJSON *model, *entries;
+    const cJSON *model = NULL, *entries = NULL;
     hg_json_from from = {log, label, NULL};
     hg_result res;
 
