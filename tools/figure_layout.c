@@ -70,8 +70,9 @@ static void choose_grid(hg_figure *figure)
         columns = (uint32_t)ceil(sqrt((double)params->panel_count));
     if (columns > params->panel_count)
         columns = params->panel_count;
+    columns = columns ? columns : 1;
     figure->grid_columns = columns;
-    figure->grid_rows = (params->panel_count + columns - 1) / columns;
+    figure->grid_rows = 1 + (params->panel_count - 1) / columns;
 }
 
 /* The edge to aim for, in layout pixels. */

@@ -4,6 +4,9 @@
  * one cannot turn its neighbours round. Says which characters no font has. Placing is the callers'
  * work.
  *
+ * glib and pango end the process when memory is out; so every text is cut to a bounded length
+ * before they see it, and what is large (pictures, files) is never theirs to allocate.
+ *
  * An SVG gets glyph shapes, which look the same everywhere, and for each text an invisible <text>
  * on top of them, which can be searched, selected and read aloud.
  */

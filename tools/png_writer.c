@@ -63,14 +63,23 @@ static void on_warning(png_structp png, png_const_charp message)
     hg_say(writer->log, HG_LOG_WARNING, "libpng: %s", message);
 }
 
+/* libpng's struct has pointers to char for what it only reads. */
+static char *unqualified(const char *text)
+{
+    char *same;
+
+    memcpy(&same, &text, sizeof(same));
+    return same;
+}
+
 static void put_facts(png_structp png, png_infop info, struct writer *writer,
                       const hg_figure_fact *facts, uint32_t fact_count)
 {
     for (uint32_t i = 0; i < fact_count; i++) {
         writer->texts[i] = (png_text){
             .compression = PNG_ITXT_COMPRESSION_NONE,
-            .key = (png_charp)(uintptr_t)facts[i].key,
-            .text = (png_charp)(uintptr_t)facts[i].value,
+            .key = unqualified(facts[i].key),
+            .text = unqualified(facts[i].value),
             .itxt_length = strlen(facts[i].value),
         };
     }

@@ -18,6 +18,5 @@ if(TARGET hg_figure)
   file(WRITE ${HG_FIGURE_FONTS} "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig>\
 <dir>/usr/share/fonts/truetype/dejavu</dir><cachedir>${HG_TEST_HOME}/cache/fontconfig</cachedir></fontconfig>\n")
   hg_add_test(figure_fonts SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_figure_fonts.c ${HG_FIGURE_SUPPORT}
-              LIBRARIES ${HG_FIGURE_TEST_LIBRARIES} LABELS figure ARGS "${dejavu}")
-  set_property(TEST figure_fonts APPEND PROPERTY ENVIRONMENT FONTCONFIG_FILE=${HG_FIGURE_FONTS})
+              LIBRARIES ${HG_FIGURE_TEST_LIBRARIES} LABELS figure ARGS ${HG_FIGURE_FONTS} ${dejavu})
 endif()

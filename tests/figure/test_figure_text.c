@@ -72,8 +72,10 @@ static void labels_stay_in_their_place(void **state)
                 row = words[w].turned ? row : &words[w];
                 column = words[w].turned ? &words[w] : column;
             }
-        if (!row || !column)
+        if (!row || !column) {
             fail_msg("the label %s is not in the SVG", scripts[i]);
+            return;
+        }
         /* The baseline is inside the cell's band, and the text ends before the map. */
         assert_true(fabs(row->baseline_y * to_px - y) < (next_y - top) / 2.0);
         assert_true(row->x1 * to_px < left - (next_x - left) / 2.0);
