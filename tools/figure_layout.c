@@ -63,6 +63,7 @@ static void choose_grid(hg_figure *figure)
 {
     const hg_figure_params *params = &figure->params;
     uint32_t columns = params->columns;
+    uint32_t rows;
 
     if (!columns && params->layout == HG_FIGURE_GRID)
         columns = params->panel_count;
@@ -72,7 +73,8 @@ static void choose_grid(hg_figure *figure)
         columns = params->panel_count;
     columns = columns ? columns : 1;
     figure->grid_columns = columns;
-    figure->grid_rows = 1 + (params->panel_count - 1) / columns;
+    rows = (params->panel_count - 1) / columns;
+    figure->grid_rows = rows < params->panel_count ? rows + 1 : 1;
 }
 
 /* The edge to aim for, in layout pixels. */
