@@ -21,9 +21,11 @@
 #include "backend.h"
 
 typedef struct hg_cl {
+    // NOLINTBEGIN(bugprone-macro-parentheses): declarations
 #define STATUS(name, params, args) cl_int(CL_API_CALL *name) params;
 #define OBJECT(name, type, params, args) type(CL_API_CALL *name) params;
 #include "cl_functions.def"
+    // NOLINTEND(bugprone-macro-parentheses)
     void *library; /* NULL: the table is somebody else's, nothing to close */
 } hg_cl;
 

@@ -143,8 +143,7 @@ static int write_file(const char *path, const char *key, const unsigned char *bi
         errno = ENOMEM;
         return -1;
     }
-    memcpy(temporary, path, path_bytes);
-    memcpy(temporary + path_bytes, ending, sizeof(ending));
+    snprintf(temporary, path_bytes + sizeof(ending), "%s%s", path, ending);
     memcpy(head.magic, magic, sizeof(magic));
     head.checksum = hg_cl_hash(hg_cl_hash(HG_CL_HASH_START, key, key_bytes), binary, size);
     fd = mkstemp(temporary);

@@ -22,7 +22,7 @@ hg_cl_point *hg_cl_point_create(uint32_t events, uint32_t stamps)
     assert(events > 0);
     if (!p)
         return NULL;
-    p->events = calloc(events, sizeof(*p->events));
+    p->events = calloc(events, sizeof(cl_event));
     p->stamps = calloc(stamps ? stamps : 1, sizeof(*p->stamps));
     if (!p->events || !p->stamps) {
         free(p->events);
