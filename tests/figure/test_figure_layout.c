@@ -83,8 +83,10 @@ static void check_words(const struct scene *scene, const word *words, size_t cou
     for (size_t i = 0; i < count; i++) {
         const word *a = &words[i];
 
-        if (a->x0 < 0 || a->y0 < 0 || a->x1 > width * 0.75 || a->y1 > height * 0.75)
-            fail_msg("%s leaves the page", a->text);
+        /* The margin is 15 points. */
+        if (a->x0 < 14.0 || a->y0 < 14.0 || a->x1 > width * 0.75 - 14.0 ||
+            a->y1 > height * 0.75 - 14.0)
+            fail_msg("%s (%.1f %.1f) lies in the margin", a->text, a->x1, a->y1);
         for (size_t j = 0; j < i; j++) {
             const word *b = &words[j];
             double dx = (a->x1 < b->x1 ? a->x1 : b->x1) - (a->x0 > b->x0 ? a->x0 : b->x0);
