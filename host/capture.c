@@ -180,6 +180,7 @@ hg_result hg_capture_map(hg_session *session, const hg_map_params *params, float
         }
         map += maps;
     }
+    hg_session_look(s, "attention probabilities", out, map_cells * shape[0]);
 out:
     return res;
 }

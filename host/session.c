@@ -421,6 +421,23 @@ static void show_stage(void *user, const hg_op *op, const float *values)
     s->params.tap(s->params.tap_user, &stage);
 }
 
+void hg_session_look(hg_session *session, const char *what, const float *values, uint64_t count)
+{
+    uint64_t strange = 0;
+
+    if (session->said_not_finite)
+        return;
+    for (uint64_t i = 0; i < count; i++)
+        strange += !isfinite(values[i]);
+    if (strange == 0)
+        return;
+    session->said_not_finite = 1;
+    hg_say(&session->log, HG_LOG_WARNING,
+           "%llu of %llu %s are NaN or infinite: the weights or the activations overflow float32; "
+           "`headgate inspect MODEL --scan` looks at the weights",
+           (unsigned long long)strange, (unsigned long long)count, what);
+}
+
 static hg_result fetch_logits(hg_session *s, uint32_t past, uint32_t tokens)
 {
     const uint64_t vocab = s->model->config.vocab;
@@ -430,11 +447,13 @@ static hg_result fetch_logits(hg_session *s, uint32_t past, uint32_t tokens)
         s->logits_first = s->logits_end = 0;
         HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes, s->logits,
                                  vocab * 4));
+        hg_session_look(s, "logits", s->logits, vocab);
         s->logits_first = past + tokens - 1;
         s->logits_end = past + tokens;
     } else if (s->params.logits == HG_LOGITS_ALL) {
         HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes,
                                  s->logits + past * vocab, tokens * vocab * 4));
+        hg_session_look(s, "logits", s->logits + past * vocab, tokens * vocab);
         s->logits_end = past + tokens;
     }
 out:

@@ -66,11 +66,16 @@ struct hg_session {
     float *logits;                     /* ALL: [max_tokens, vocab]; LAST: [1, vocab] */
     uint32_t logits_first, logits_end; /* tokens that logits holds */
     hg_oplist ops;
+    int said_not_finite; /* warned once */
 };
 
 /* Host-side rows of kernels.def attention: { position, sequence, kv_begin, kv_end }
  * (docs/DECISIONS.md D7). */
 enum { HG_ROW_WORDS = 4 };
+
+/* Warns, once per session, when results that are handed out hold NaN or infinite values: weights or activations that
+ * overflow are the checkpoint's fault, but the reader has to know. */
+void hg_session_look(hg_session *session, const char *what, const float *values, uint64_t count);
 
 static inline hg_bind hg_bind_all(hg_mem *mem)
 {
