@@ -428,7 +428,7 @@ void hg_session_look(hg_session *session, const char *what, const float *values,
     if (session->said_not_finite)
         return;
     for (uint64_t i = 0; i < count; i++)
-        strange += !isfinite(values[i]);
+        strange += isfinite(values[i]) ? 0u : 1u;
     if (strange == 0)
         return;
     session->said_not_finite = 1;
