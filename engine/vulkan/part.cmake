@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The Vulkan backend. Headers only: the loader is opened at run time, of volk its device table alone is used.
+# The Vulkan backend. Headers only: the loader is opened at run time; of volk its device table
+# alone is used.
 find_path(HG_VOLK_INCLUDE_DIR volk.h REQUIRED)
 find_path(HG_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h REQUIRED)
 

@@ -25,10 +25,11 @@
 #include "vk_ranges.h"
 
 enum {
-    HG_VK_ALIGN_BYTES = 256,   /* of every buffer range: covers storage offset and nonCoherentAtomSize */
-    HG_VK_POOL_SETS = 256,     /* descriptor sets per pool */
+    HG_VK_ALIGN_BYTES =
+        256, /* of every buffer range: covers storage offset and nonCoherentAtomSize */
+    HG_VK_POOL_SETS = 256, /* descriptor sets per pool */
     HG_VK_TIMESTAMPS_MAX = 4096,
-    HG_VK_TIMES_KEPT = 64      /* submits whose timestamps can still be asked for */
+    HG_VK_TIMES_KEPT = 64 /* submits whose timestamps can still be asked for */
 };
 
 /* VK_KHR_cooperative_matrix is younger than the oldest headers supported. */
@@ -83,8 +84,8 @@ typedef struct hg_vk_mem {
     struct hg_vk_mem *next; /* in the list of released ones */
     hg_vk_block *block;
     uint64_t offset_bytes, reserved_bytes;
-    uint64_t last_point;    /* once released: given back when this has passed */
-    uint32_t written;       /* mapped for writing at least once: unmap flushes */
+    uint64_t last_point; /* once released: given back when this has passed */
+    uint32_t written;    /* mapped for writing at least once: unmap flushes */
 } hg_vk_mem;
 
 typedef struct hg_vk_pipe {
@@ -101,18 +102,18 @@ typedef struct hg_vk_list {
     struct hg_vk_list *next;
     VkCommandPool command_pool;
     VkCommandBuffer command;
-    VkFence fence;                  /* only without timeline semaphores */
-    VkDescriptorPool *pools;        /* only without push descriptors */
+    VkFence fence;                                   /* only without timeline semaphores */
+    VkDescriptorPool *pools;                         /* only without push descriptors */
     uint32_t pool_count, pool_room, pool, pool_sets; /* pool in use, sets taken from it */
     VkQueryPool queries;
-    uint64_t *ticks;                /* [slot_count] */
-    uint8_t *marked;                /* [slot_count] */
+    uint64_t *ticks; /* [slot_count] */
+    uint8_t *marked; /* [slot_count] */
     uint32_t slot_count, slot_room, first_slot;
-    hg_result result;               /* of recording */
+    hg_result result; /* of recording */
     uint32_t labelled;
     uint64_t point;
-    uint32_t waiters;               /* threads that wait on fence without the lock */
-    uint32_t harvested;             /* timestamps are in the ring */
+    uint32_t waiters;   /* threads that wait on fence without the lock */
+    uint32_t harvested; /* timestamps are in the ring */
 } hg_vk_list;
 
 typedef struct hg_vk_times {
@@ -136,7 +137,7 @@ typedef struct hg_vk_dev {
     hg_vk_block *blocks;
     uint32_t block_count;
     hg_vk_mem *released;
-    hg_result pending;    /* a failure of a call that could not return one; told by the next submit */
+    hg_result pending; /* a failure of a call that could not return one; told by the next submit */
     VkSemaphore timeline; /* VK_NULL_HANDLE: fences */
     uint64_t submitted, completed;
     uint32_t open_lists;
@@ -152,9 +153,13 @@ typedef struct hg_vk_dev {
     VkPipelineLayout layout[HG_BINDS_MAX + 1][HG_PARAM_WORDS_MAX + 1];
     hg_vk_pipe *pipes;
     VkPipelineCache cache;
-    char *cache_path;         /* NULL: nothing on disk */
-    uint64_t cache_checksum;  /* of what was read, 0: nothing */
+    char *cache_path;        /* NULL: nothing on disk */
+    uint64_t cache_checksum; /* of what was read, 0: nothing */
 } hg_vk_dev;
+
+/* Stands among VkResults for our own malloc that said no: a driver's "out of host memory" is
+ * another thing. */
+#define HG_VK_OWN_MEMORY VK_RESULT_MAX_ENUM
 
 /* vk_load.c. create: HG_ERR_NO_DEVICE when there is no loader or no driver, HG_ERR_UNSUPPORTED when
  * validation is wanted and not installed. library_open: NULL when none of the names opens. */
@@ -169,7 +174,8 @@ hg_result hg_vk_physical_list(hg_vk_instance *instance, hg_log_level severity,
 hg_result hg_vk_enumerate(const hg_log *log, PFN_vkGetInstanceProcAddr get, hg_snapshot *out,
                           uint32_t *count);
 
-/* vk_facts.c */
+/* vk_facts.c. HG_ERR_HOST_MEMORY: our own; HG_ERR_NO_DEVICE: the driver does not answer. Says
+ * nothing. */
 hg_result hg_vk_facts_read(const hg_vk_instance *instance, VkPhysicalDevice physical,
                            hg_vk_facts *out);
 

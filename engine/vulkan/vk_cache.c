@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiled pipelines on disk, one file per device, driver and version of headgate. A file is believed
- * only when its own checksum and Vulkan's header fit: drivers have crashed on bad ones. It is written
- * beside its name and renamed, so a reader, or a second process that writes, never sees a part.
- * Nothing here can fail a run; what cannot be read or written is said at INFO.
+ * Compiled pipelines on disk, one file per device, driver and version of headgate. A file is
+ * believed only when its own checksum and Vulkan's header fit: drivers have crashed on bad ones. It
+ * is written beside its name and renamed, so a reader, or a second process that writes, never sees
+ * a part. Nothing here can fail a run; what cannot be read or written is said at INFO.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +41,8 @@ static char *make_path(const hg_vk_dev *dev, const char *dir)
     used = snprintf(path, room, "%s/vk-%08x-%08x-%08x-", dir, properties->vendorID,
                     properties->deviceID, properties->driverVersion);
     for (uint32_t i = 0; i < VK_UUID_SIZE; i++)
-        used += snprintf(path + used, room - (size_t)used, "%02x",
-                         properties->pipelineCacheUUID[i]);
+        used +=
+            snprintf(path + used, room - (size_t)used, "%02x", properties->pipelineCacheUUID[i]);
     snprintf(path + used, room - (size_t)used, "-%s.pipelines", HG_VERSION_STRING);
     return path;
 }

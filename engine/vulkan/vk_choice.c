@@ -8,7 +8,8 @@
 
 #include "vk_facts.h"
 
-/* What the project needs to run at all (D20); every one is a minimum that Vulkan 1.1 grants or nearly so. */
+/* What the project needs to run at all (D20); every one is a minimum that Vulkan 1.1 grants or
+ * nearly so. */
 enum {
     NEED_STORAGE_BUFFERS = 8,
     NEED_INVOCATIONS = 128,
@@ -55,8 +56,8 @@ void hg_vk_facts_memory(const hg_vk_facts *facts, uint64_t *free_bytes, uint64_t
         *free_bytes = facts->machine_free_bytes;
     } else if (heap != UINT32_MAX) {
         *total_bytes = facts->memory.memoryHeaps[heap].size;
-        *free_bytes = facts->extensions & HG_VK_HAS_BUDGET ? facts->heap_free_bytes[heap]
-                                                           : *total_bytes;
+        *free_bytes =
+            facts->extensions & HG_VK_HAS_BUDGET ? facts->heap_free_bytes[heap] : *total_bytes;
     }
 }
 
@@ -78,7 +79,8 @@ static uint32_t pick_family(const hg_vk_facts *facts)
     return best;
 }
 
-/* The host can map the memory that weights would lie in anyway: software, integrated, resizable BAR. */
+/* The host can map the memory that weights would lie in anyway: software, integrated, resizable
+ * BAR. */
 static int has_unified_memory(const VkPhysicalDeviceMemoryProperties *memory)
 {
     const VkMemoryPropertyFlags both =
@@ -135,9 +137,9 @@ static void fill_limits(const hg_vk_facts *facts, hg_limits *out)
     }
     out->shared_bytes = limits->maxComputeSharedMemorySize;
     out->push_bytes = limits->maxPushConstantsSize;
-    out->storage_buffers = min_u32(limits->maxPerStageDescriptorStorageBuffers,
-                                   min_u32(limits->maxDescriptorSetStorageBuffers,
-                                           limits->maxPerStageResources));
+    out->storage_buffers =
+        min_u32(limits->maxPerStageDescriptorStorageBuffers,
+                min_u32(limits->maxDescriptorSetStorageBuffers, limits->maxPerStageResources));
     out->bind_align_bytes = (uint32_t)limits->minStorageBufferOffsetAlignment;
     out->subgroup_min = facts->subgroup_min;
     out->subgroup_max = facts->subgroup_max;
@@ -200,7 +202,8 @@ static hg_device_type map_type(VkPhysicalDeviceType type)
     }
 }
 
-/* driverInfo where there is one ("Mesa 22.3.6 (LLVM 15.0.6)"), else the number as its vendor packs it. */
+/* driverInfo where there is one ("Mesa 22.3.6 (LLVM 15.0.6)"), else the number as its vendor packs
+ * it. */
 static void say_driver_version(const hg_vk_facts *facts, char *out, size_t size)
 {
     uint32_t v = facts->properties.driverVersion;
@@ -305,9 +308,8 @@ void hg_vk_memory_order_make(const VkPhysicalDeviceMemoryProperties *memory, hg_
 
     out->count = 0;
     for (uint32_t i = 0; i < memory->memoryTypeCount; i++) {
-        uint32_t rated = allowed >> i & 1
-                             ? rate_type(memory->memoryTypes[i].propertyFlags, kind, unified)
-                             : 0;
+        uint32_t rated =
+            allowed >> i & 1 ? rate_type(memory->memoryTypes[i].propertyFlags, kind, unified) : 0;
         uint32_t at = out->count;
 
         if (rated == 0)

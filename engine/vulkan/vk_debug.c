@@ -91,7 +91,7 @@ static void say_message(hg_vk_instance *instance, hg_log_level level, const char
     size_t used = 0;
 
     for (; *text && used + 1 < sizeof(line); text++)
-        line[used++] = (unsigned char)*text < ' ' ? ' ' : *text;
+        line[used++] = (char)(*text == '\n' || *text == '\r' || *text == '\t' ? ' ' : *text);
     line[used] = '\0';
     hg_say(&instance->log, level, "Vulkan validation: %s", line);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens a device: finds the one of the plan again, concludes what to ask for (vk_choice.c), asks for
- * it. Closes it. And the table that is the seam. Buffers, pipelines and lists have their own files.
+ * Opens a device: finds the one of the plan again, concludes what to ask for (vk_choice.c), asks
+ * for it. Closes it. And the table that is the seam. Buffers, pipelines and lists have their own
+ * files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static VkResult create_handle(hg_vk_dev *dev)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
         .vulkanMemoryModel = VK_TRUE};
     hg_vk_coopmat_features coopmat = {.sType = (VkStructureType)HG_VK_COOPMAT_FEATURES,
-                                .cooperativeMatrix = VK_TRUE};
+                                      .cooperativeMatrix = VK_TRUE};
     float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -62,7 +63,8 @@ static VkResult create_handle(hg_vk_dev *dev)
     return result;
 }
 
-/* The plan names the device by its place in the loader's list; drivers may have come or gone since. */
+/* The plan names the device by its place in the loader's list; drivers may have come or gone since.
+ */
 static hg_result find_physical(hg_vk_dev *dev)
 {
     const hg_snapshot *wanted = &dev->base.plan.device;
@@ -94,8 +96,8 @@ static hg_result find_physical(hg_vk_dev *dev)
                       "%s: expected as Vulkan device %u, but found %s there; list again",
                       wanted->name, wanted->backend_index, found.name);
     else if (found.unusable[0])
-        res = hg_fail(&dev->base.plan.log, HG_ERR_UNSUPPORTED, "%s: %s", found.name,
-                      found.unusable);
+        res =
+            hg_fail(&dev->base.plan.log, HG_ERR_UNSUPPORTED, "%s: %s", found.name, found.unusable);
 out:
     free(list);
     return res;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists what is there. A driver that fails costs its own devices, never the list: the reason goes to
- * the log at INFO and the call succeeds with fewer devices.
+ * Lists what is there. A driver that fails costs its own devices, never the list: the reason goes
+ * to the log at INFO and the call succeeds with fewer devices.
  */
 #include <stdlib.h>
 
@@ -21,17 +21,17 @@ hg_result hg_vk_physical_list(hg_vk_instance *instance, hg_log_level severity,
         result = instance->fn.vkEnumeratePhysicalDevices(instance->handle, count, NULL);
         if (result != VK_SUCCESS || *count == 0)
             break;
-        list = calloc(*count, sizeof(*list));
+        list = calloc(*count, sizeof(VkPhysicalDevice));
         if (!list)
             return hg_fail(&instance->log, HG_ERR_HOST_MEMORY, "Vulkan: out of memory");
         result = instance->fn.vkEnumeratePhysicalDevices(instance->handle, count, list);
     } while (result == VK_INCOMPLETE);
     if (result != VK_SUCCESS) {
-        hg_say(&instance->log, result == VK_ERROR_OUT_OF_HOST_MEMORY ? HG_LOG_ERROR : severity,
-               "Vulkan: vkEnumeratePhysicalDevices failed: %s", hg_vk_result_name(result));
+        hg_say(&instance->log, severity, "Vulkan: vkEnumeratePhysicalDevices failed: %s",
+               hg_vk_result_name(result));
         free(list);
         *count = 0;
-        return hg_vk_result_map(result);
+        return HG_ERR_NO_DEVICE;
     }
     *out = list;
     return HG_OK;
@@ -57,10 +57,12 @@ hg_result hg_vk_enumerate(const hg_log *log, PFN_vkGetInstanceProcAddr get, hg_s
         res = hg_fail(log, HG_ERR_HOST_MEMORY, "Vulkan: out of memory");
         goto out;
     }
-    for (uint32_t i = 0; i < devices && found < room; i++) {
+    for (uint32_t i = 0; list && i < devices && found < room; i++) {
         res = hg_vk_facts_read(instance, list[i], facts);
-        if (res == HG_ERR_HOST_MEMORY)
+        if (res == HG_ERR_HOST_MEMORY) {
+            hg_fail(log, res, "Vulkan: out of memory");
             goto out;
+        }
         if (res != HG_OK) {
             hg_say(log, HG_LOG_INFO, "Vulkan: device %u did not describe itself; left out", i);
             continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks a physical device everything once. Structs of later versions and of extensions are chained only
- * where the device has them, so a driver never sees one that it does not know. Concludes nothing.
+ * Asks a physical device everything once. Structs of later versions and of extensions are chained
+ * only where the device has them, so a driver never sees one that it does not know. Concludes
+ * nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static VkResult read_extensions(const hg_vk_instance *instance, VkPhysicalDevice
             return result;
         list = calloc(count, sizeof(*list));
         if (!list)
-            return VK_ERROR_OUT_OF_HOST_MEMORY;
+            return HG_VK_OWN_MEMORY;
         result = instance->fn.vkEnumerateDeviceExtensionProperties(physical, NULL, &count, list);
     } while (result == VK_INCOMPLETE);
     for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
@@ -85,7 +86,8 @@ static void read_properties(const hg_vk_instance *instance, VkPhysicalDevice phy
     VkPhysicalDeviceShaderCoreProperties2AMD cores = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD};
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
-    int core12 = facts->version >= VK_API_VERSION_1_2, core13 = facts->version >= VK_API_VERSION_1_3;
+    int core12 = facts->version >= VK_API_VERSION_1_2,
+        core13 = facts->version >= VK_API_VERSION_1_3;
 
     chain(&all.pNext, &id);
     chain(&all.pNext, &m3);
@@ -207,8 +209,10 @@ hg_result hg_vk_facts_read(const hg_vk_instance *instance, VkPhysicalDevice phys
     if (out->version < VK_API_VERSION_1_1)
         return HG_OK;
     result = read_extensions(instance, physical, &out->extensions);
-    if (result != VK_SUCCESS)
-        return hg_vk_result_map(result);
+    if (result == HG_VK_OWN_MEMORY)
+        return HG_ERR_HOST_MEMORY;
+    if (result != VK_SUCCESS) /* whatever it is, this device does not answer */
+        return HG_ERR_NO_DEVICE;
     read_properties(instance, physical, out);
     read_features(instance, physical, out);
     read_memory(instance, physical, out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All that is known about a physical device, as data (vk_facts.c asks the driver once), and what is
- * concluded from it (vk_choice.c: pure, so tests feed it devices made out of thin air). Opening our own
- * device, and one day a foreign one, goes through the same conclusions.
+ * concluded from it (vk_choice.c: pure, so tests feed it devices made out of thin air). Opening our
+ * own device, and one day a foreign one, goes through the same conclusions.
  */
 #ifndef HG_VULKAN_VK_FACTS_H
 #define HG_VULKAN_VK_FACTS_H
@@ -56,9 +56,9 @@ typedef struct hg_vk_facts {
 
 /* What opening the device will ask for. */
 typedef struct hg_vk_choice {
-    uint32_t features;       /* HG_FEATURE_* in use */
+    uint32_t features; /* HG_FEATURE_* in use */
     uint32_t queue_family;
-    uint32_t timestamp_bits; /* of that family; 0: no timestamps in use */
+    uint32_t timestamp_bits;                /* of that family; 0: no timestamps in use */
     const char *enabled[HG_VK_ENABLED_MAX]; /* extensions */
     uint32_t enabled_count;
 } hg_vk_choice;

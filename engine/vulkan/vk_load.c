@@ -120,7 +120,8 @@ hg_result hg_vk_device_load(hg_vk_dev *dev)
     return HG_OK;
 }
 
-/* Extensions of the loader and its drivers (layer NULL) or of one layer; asks again while the list grows. */
+/* Extensions of the loader and its drivers (layer NULL) or of one layer; asks again while the list
+ * grows. */
 static VkResult list_extensions(const hg_vk_instance *instance, const char *layer,
                                 VkExtensionProperties **out, uint32_t *count)
 {
@@ -136,7 +137,7 @@ static VkResult list_extensions(const hg_vk_instance *instance, const char *laye
             return result;
         *out = calloc(*count, sizeof(**out));
         if (!*out)
-            return VK_ERROR_OUT_OF_HOST_MEMORY;
+            return HG_VK_OWN_MEMORY;
         result = instance->fn.vkEnumerateInstanceExtensionProperties(layer, count, *out);
     } while (result == VK_INCOMPLETE);
     return result;
@@ -156,7 +157,7 @@ static VkResult find_layer(const hg_vk_instance *instance, uint32_t *found)
             return result;
         layers = calloc(count, sizeof(*layers));
         if (!layers)
-            return VK_ERROR_OUT_OF_HOST_MEMORY;
+            return HG_VK_OWN_MEMORY;
         result = instance->fn.vkEnumerateInstanceLayerProperties(&count, layers);
     } while (result == VK_INCOMPLETE);
     for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
@@ -256,17 +257,24 @@ static VkResult create_handle(hg_vk_instance *instance, const instance_offer *of
     return result;
 }
 
-/* HG_OK, or the reason said at the severity that was asked for. */
+/* HG_OK, or the reason said at the severity that was asked for. Loaders say "out of host memory" of
+ * a driver file that they cannot parse, so that is a missing device; our own malloc is told apart.
+ */
 static hg_result refuse(const hg_vk_instance_desc *desc, VkResult result, const char *what)
 {
-    hg_log_level level =
-        result == VK_ERROR_OUT_OF_HOST_MEMORY ? HG_LOG_ERROR : desc->severity;
+    const char *hint = "";
 
     if (result == VK_SUCCESS)
         return HG_OK;
-    hg_say(&desc->log, level, "Vulkan: %s failed: %s%s", what, hg_vk_result_name(result),
-           result == VK_ERROR_INCOMPATIBLE_DRIVER ? " (no Vulkan driver is installed)" : "");
-    return hg_vk_result_map(result);
+    if (result == HG_VK_OWN_MEMORY)
+        return hg_fail(&desc->log, HG_ERR_HOST_MEMORY, "Vulkan: out of memory");
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
+        hint = " (no Vulkan driver starts here)";
+    if (result == VK_ERROR_OUT_OF_HOST_MEMORY)
+        hint = " (or a driver file of the loader is broken)";
+    hg_say(&desc->log, desc->severity, "Vulkan: %s failed: %s%s", what, hg_vk_result_name(result),
+           hint);
+    return result == VK_ERROR_OUT_OF_HOST_MEMORY ? HG_ERR_NO_DEVICE : hg_vk_result_map(result);
 }
 
 static hg_result refuse_validation(const hg_vk_instance_desc *desc)
@@ -297,7 +305,8 @@ static hg_result read_version(hg_vk_instance *instance, const hg_vk_instance_des
     if (result != VK_SUCCESS)
         return refuse(desc, result, "vkEnumerateInstanceVersion");
     /* Nothing of 1.4 is used; the patch number says nothing to a driver. */
-    version = VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), 0);
+    version =
+        VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), 0);
     instance->version = version < VK_API_VERSION_1_3 ? version : VK_API_VERSION_1_3;
     if (version >= VK_API_VERSION_1_1)
         return HG_OK;

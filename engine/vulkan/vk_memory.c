@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Buffers as ranges of blocks. A block is one VkDeviceMemory under one VkBuffer; allocating and
- * releasing move numbers only. Vulkan objects are freed rarely and only on an idle queue: Mesa 22.3.6
- * corrupts its heap when buffers are freed between submissions (D24), and it is cheaper everywhere.
- * Blocks that the host can see stay mapped.
+ * releasing move numbers only. Vulkan objects are freed rarely and only on an idle queue:
+ * Mesa 22.3.6 corrupts its heap when buffers are freed between submissions (D24), and it is cheaper
+ * everywhere. Blocks that the host can see stay mapped.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "vk.h"
 
 #define MIB (UINT64_C(1) << 20)
-/* Small models need little, so the first block of a kind is small; each next one is twice as large. */
+/* Small models need little, so the first block of a kind is small; each next one is twice as large.
+ */
 #define BLOCK_FIRST_BYTES (8 * MIB)
 #define BLOCK_BYTES (64 * MIB)
 #define DEDICATED_BYTES (32 * MIB)
@@ -50,7 +51,8 @@ static void destroy_block(hg_vk_dev *dev, hg_vk_block *block)
     free(block);
 }
 
-/* Frees empty blocks beyond what is kept; keep_bytes 0: all of them. Only where the queue is idle. */
+/* Frees empty blocks beyond what is kept; keep_bytes 0: all of them. Only where the queue is idle.
+ */
 static void trim(hg_vk_dev *dev, uint64_t keep_bytes)
 {
     hg_vk_block **link = &dev->blocks;
@@ -82,8 +84,7 @@ static VkResult back_block(hg_vk_dev *dev, hg_vk_block *block, const VkMemoryReq
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     hg_vk_memory_order order;
 
-    hg_vk_memory_order_make(memory, block->kind,
-                            dev->choice.features & HG_FEATURE_UNIFIED_MEMORY,
+    hg_vk_memory_order_make(memory, block->kind, dev->choice.features & HG_FEATURE_UNIFIED_MEMORY,
                             needs->memoryTypeBits, &order);
     for (uint32_t i = 0; i < order.count; i++) {
         VkMemoryAllocateInfo info = {
@@ -168,7 +169,8 @@ static uint64_t next_block_bytes(const hg_vk_dev *dev, hg_mem_kind kind, uint64_
     return bytes < limit ? bytes : limit;
 }
 
-/* Grows by a block that holds size_bytes; tries again smaller, and after giving back what is empty. */
+/* Grows by a block that holds size_bytes; tries again smaller, and after giving back what is empty.
+ */
 static VkResult grow(hg_vk_dev *dev, const hg_mem_desc *desc, uint64_t size_bytes)
 {
     uint64_t limit = hg_vk_facts_alloc_bytes(&dev->facts);
@@ -299,7 +301,8 @@ void hg_vk_release(hg_mem **handle)
     dev = (hg_vk_dev *)mem->base.dev;
     pthread_mutex_lock(&dev->lock);
     dev->base.allocated_bytes -= mem->base.size_bytes;
-    /* A list that is still being recorded may use it: then its point is not known yet (see vk_submit.c). */
+    /* A list that is still being recorded may use it: then its point is not known yet (see
+     * vk_submit.c). */
     mem->last_point = dev->open_lists > 0 ? UINT64_MAX : dev->submitted;
     mem->next = dev->released;
     dev->released = mem;
@@ -343,8 +346,8 @@ void hg_vk_memory_close(hg_vk_dev *dev)
     }
 }
 
-/* The part of the block to flush or invalidate, widened to whole atoms. Atoms divide the alignment of
- * buffers, so a neighbour is never touched. */
+/* The part of the block to flush or invalidate, widened to whole atoms. Atoms divide the alignment
+ * of buffers, so a neighbour is never touched. */
 static VkMappedMemoryRange atoms(const hg_vk_dev *dev, const hg_vk_mem *mem, uint64_t offset_bytes,
                                  uint64_t size_bytes)
 {

@@ -32,8 +32,8 @@ static hg_result need_set_layout(hg_vk_dev *dev, uint32_t bind_count)
             .descriptorCount = 1,
             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
         };
-    result = dev->fn.vkCreateDescriptorSetLayout(dev->handle, &info, NULL,
-                                                 &dev->set_layout[bind_count]);
+    result =
+        dev->fn.vkCreateDescriptorSetLayout(dev->handle, &info, NULL, &dev->set_layout[bind_count]);
     if (result != VK_SUCCESS)
         dev->set_layout[bind_count] = VK_NULL_HANDLE; /* a failed call leaves anything */
     return hg_vk_fail(dev, result, "vkCreateDescriptorSetLayout");
@@ -77,8 +77,8 @@ static hg_result create_module(hg_vk_dev *dev, const hg_variant *variant, const 
 
     *out = VK_NULL_HANDLE;
     if (dev->choice.features & HG_FEATURE_RTE32) {
-        result = hg_vk_spirv_round_even(variant->spirv, variant->spirv_bytes, &patched,
-                                        &info.codeSize);
+        result =
+            hg_vk_spirv_round_even(variant->spirv, variant->spirv_bytes, &patched, &info.codeSize);
         if (result != HG_OK)
             return hg_fail(&dev->base.plan.log, result, "kernel %s: %s", name,
                            result == HG_ERR_HOST_MEMORY ? "out of memory"
@@ -116,12 +116,12 @@ static hg_result compile(hg_vk_dev *dev, hg_vk_pipe *pipe, VkShaderModule module
     hg_result result;
 
     for (uint32_t i = 0; i < spec.mapEntryCount; i++)
-        entries[i] = (VkSpecializationMapEntry){i, (uint32_t)(i * sizeof(uint32_t)),
-                                                sizeof(uint32_t)};
-    result = hg_vk_fail(dev,
-                        dev->fn.vkCreateComputePipelines(dev->handle, dev->cache, 1, &info, NULL,
-                                                         &pipe->handle),
-                        name);
+        entries[i] =
+            (VkSpecializationMapEntry){i, (uint32_t)(i * sizeof(uint32_t)), sizeof(uint32_t)};
+    result = hg_vk_fail(
+        dev,
+        dev->fn.vkCreateComputePipelines(dev->handle, dev->cache, 1, &info, NULL, &pipe->handle),
+        name);
     if (result == HG_OK)
         hg_vk_name(dev, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipe->handle, name);
     else

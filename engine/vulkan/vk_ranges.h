@@ -13,9 +13,9 @@ typedef struct hg_vk_range {
 } hg_vk_range;
 
 typedef struct hg_vk_ranges {
-    hg_vk_range *free;    /* [count], ascending, never touching each other */
+    hg_vk_range *free; /* [count], ascending, never touching each other */
     uint32_t count, room;
-    uint32_t live;        /* ranges taken and not given back */
+    uint32_t live; /* ranges taken and not given back */
 } hg_vk_ranges;
 
 /* HG_ERR_HOST_MEMORY, or one free range of size. */

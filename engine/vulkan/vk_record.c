@@ -3,10 +3,10 @@
  * Command lists. A list owns a command pool, descriptor pools and a query pool, is recorded once,
  * submitted once, and reused when its point has passed. Submitting and waiting: vk_submit.c.
  *
- * Lists of a device run as if each waited for the one before: begin puts one global barrier in front.
- * Inside a list nothing waits unless barrier() says so; those are buffer barriers over exactly the
- * ranges that the recorder computed, so that synchronization validation checks the recorder too
- * (drivers make one global barrier of them anyway).
+ * Lists of a device run as if each waited for the one before: begin puts one global barrier in
+ * front. Inside a list nothing waits unless barrier() says so; those are buffer barriers over
+ * exactly the ranges that the recorder computed, so that synchronization validation checks the
+ * recorder too (drivers make one global barrier of them anyway).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ enum { BARRIER_RANGES_MAX = 32 };
 
 static const VkPipelineStageFlags work_stages =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-static const VkAccessFlags write_accesses = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+static const VkAccessFlags write_accesses =
+    VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 static const VkAccessFlags all_accesses = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                                           VK_ACCESS_TRANSFER_READ_BIT |
                                           VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -83,8 +84,7 @@ static VkResult create_handles(hg_vk_dev *dev, hg_vk_list *list)
         .commandBufferCount = 1,
     };
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    VkResult result =
-        dev->fn.vkCreateCommandPool(dev->handle, &pool, NULL, &list->command_pool);
+    VkResult result = dev->fn.vkCreateCommandPool(dev->handle, &pool, NULL, &list->command_pool);
 
     if (result != VK_SUCCESS) {
         list->command_pool = VK_NULL_HANDLE;
@@ -175,10 +175,10 @@ hg_result hg_vk_begin(hg_dev *base, void *foreign_cmd, hg_list **out)
     if (atomic_load(&dev->lost))
         return hg_vk_fail(dev, VK_ERROR_DEVICE_LOST, "begin");
     result = obtain_list(dev, &list);
-    if (result != HG_OK)
+    if (!list)
         return result;
-    result = hg_vk_fail(dev, dev->fn.vkBeginCommandBuffer(list->command, &info),
-                        "vkBeginCommandBuffer");
+    result =
+        hg_vk_fail(dev, dev->fn.vkBeginCommandBuffer(list->command, &info), "vkBeginCommandBuffer");
     if (result != HG_OK) {
         hg_vk_list_destroy(dev, list);
         return result;
@@ -204,7 +204,7 @@ static hg_result grow_pools(hg_vk_dev *dev, hg_vk_list *list)
 
     if (list->pool_count == list->pool_room) {
         uint32_t room = list->pool_room ? list->pool_room * 2 : 4;
-        VkDescriptorPool *grown = realloc(list->pools, room * sizeof(*grown));
+        VkDescriptorPool *grown = realloc(list->pools, room * sizeof(VkDescriptorPool));
 
         if (!grown) {
             list_out_of_memory(list);
@@ -311,7 +311,8 @@ void hg_vk_dispatch(hg_list *base, hg_pipe *base_pipe, const void *params, const
 }
 
 /* The seam does not say whether the commands are dispatches or copies, so both stages are named. A
- * write after a read is made a full dependency too: some drivers drop barriers without an access. */
+ * write after a read is made a full dependency too: some drivers drop barriers without an access.
+ */
 void hg_vk_barrier(hg_list *base, const hg_hazard *hazards, uint32_t count)
 {
     hg_vk_list *list = (hg_vk_list *)base;
@@ -423,7 +424,8 @@ static void write_timestamp(hg_vk_dev *dev, hg_vk_list *list, uint32_t slot)
                                 slot);
 }
 
-/* A label lasts until the next one, or the end of the list: tools show the commands between as a group. */
+/* A label lasts until the next one, or the end of the list: tools show the commands between as a
+ * group. */
 static void set_label(hg_vk_dev *dev, hg_vk_list *list, const char *label)
 {
     VkDebugUtilsLabelEXT info = {

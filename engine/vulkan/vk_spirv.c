@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds three instructions to a SPIR-V module: capability, extension, execution mode. The layout of a
- * module is fixed (capabilities, extensions, imports, memory model, entry points, execution modes, the
- * rest), so one walk finds both places. See vk_spirv.h.
+ * Adds three instructions to a SPIR-V module: capability, extension, execution mode. The layout of
+ * a module is fixed (capabilities, extensions, imports, memory model, entry points, execution
+ * modes, the rest), so one walk finds both places. See vk_spirv.h.
  */
 #include "vk_spirv.h"
 

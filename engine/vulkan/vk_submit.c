@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Points: the order in which lists run and how one waits for them. A point is a value of one timeline
- * semaphore, or the fence of its list where those are absent or switched off; above this file nobody
- * can tell. Also what happens when a point has passed: timestamps are read, lists and memory reused.
+ * Points: the order in which lists run and how one waits for them. A point is a value of one
+ * timeline semaphore, or the fence of its list where those are absent or switched off; above this
+ * file nobody can tell. Also what happens when a point has passed: timestamps are read, lists and
+ * memory reused.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -62,7 +63,10 @@ static void read_timestamps(hg_vk_dev *dev, hg_vk_list *list)
     times = next_times(dev);
     times->point = list->point;
     if (result != VK_SUCCESS) { /* times() then answers that they are gone */
-        hg_vk_fail(dev, result, "vkGetQueryPoolResults");
+        if (result == VK_ERROR_DEVICE_LOST)
+            atomic_store(&dev->lost, 1);
+        hg_say(&dev->base.plan.log, HG_LOG_WARNING, "%s: timestamps are lost: %s",
+               dev->base.plan.device.name, hg_vk_result_name(result));
         times->point = 0;
         if (list->point > dev->times_forgotten)
             dev->times_forgotten = list->point;
@@ -132,7 +136,8 @@ static void retire(hg_vk_dev *dev)
     hg_vk_memory_collect(dev);
 }
 
-/* Ends the recording of one list; what was released meanwhile may have been used by it. Lock held. */
+/* Ends the recording of one list; what was released meanwhile may have been used by it. Lock held.
+ */
 static void close_list(hg_vk_dev *dev)
 {
     assert(dev->open_lists > 0);

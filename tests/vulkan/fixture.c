@@ -69,8 +69,10 @@ static void switch_off(const char *names)
         const char *name;
         uint32_t feature;
     } rows[] = {
-        {"timeline", HG_FEATURE_TIMELINE},     {"push", HG_FEATURE_PUSH_DESCRIPTOR},
-        {"unified", HG_FEATURE_UNIFIED_MEMORY}, {"timestamps", HG_FEATURE_TIMESTAMPS},
+        {"timeline", HG_FEATURE_TIMELINE},
+        {"push", HG_FEATURE_PUSH_DESCRIPTOR},
+        {"unified", HG_FEATURE_UNIFIED_MEMORY},
+        {"timestamps", HG_FEATURE_TIMESTAMPS},
         {"rte", HG_FEATURE_RTE32},
     };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the Vulkan tests share: three small kernels with their own table (the real one is not linked),
- * a log that keeps its last lines, a device opened with features switched off, and short ways to make
- * a buffer, fill it and read it back.
+ * What the Vulkan tests share: three small kernels with their own table (the real one is not
+ * linked), a log that keeps its last lines, a device opened with features switched off, and short
+ * ways to make a buffer, fill it and read it back.
  */
 #ifndef HG_TESTS_VULKAN_FIXTURE_H
 #define HG_TESTS_VULKAN_FIXTURE_H
@@ -44,7 +44,8 @@ typedef struct fixture {
 
 void test_log_init(test_log *log);
 
-/* Options of the command line: --without timeline,push,unified,timestamps,rte. 77 when no device is there. */
+/* Options of the command line: --without timeline,push,unified,timestamps,rte. 77 when no device is
+ * there. */
 int fixture_options(int argc, char **argv);
 hg_plan fixture_plan(fixture *f);
 int fixture_open(void **state);  /* cmocka setup */
@@ -59,7 +60,8 @@ hg_bind whole(hg_mem *mem);
 hg_bind part(hg_mem *mem, uint64_t offset_bytes, uint64_t size_bytes);
 void barrier(hg_list *list, hg_bind range, uint32_t before, uint32_t after);
 
-/* Through an upload or readback buffer and a submit of its own, or a map where the buffer allows it. */
+/* Through an upload or readback buffer and a submit of its own, or a map where the buffer allows
+ * it. */
 void write_mem(fixture *f, hg_mem *mem, const void *bytes, uint64_t size_bytes);
 void read_mem(fixture *f, hg_mem *mem, void *bytes, uint64_t size_bytes);
 void run_affine(hg_list *list, hg_pipe *pipe, hg_mem *x, hg_mem *y, affine_params params);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seam on a real driver, validated: memory, copies, kernels, hazards, points, timestamps. The same
- * cases run with timeline semaphores, push descriptors, unified memory or timestamps switched off.
+ * The seam on a real driver, validated: memory, copies, kernels, hazards, points, timestamps. The
+ * same cases run with timeline semaphores, push descriptors, unified memory or timestamps switched
+ * off.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -68,10 +69,10 @@ static void allocates_every_kind(void **state)
             mem[kind][i] = make_mem(f, (hg_mem_kind)kind, sizes[i]);
             sum += sizes[i];
             assert_int_equal(mem[kind][i]->kind, kind);
-            assert_int_equal(mem[kind][i]->mappable,
-                             kind == HG_MEM_UPLOAD || kind == HG_MEM_READBACK ||
-                                 (kind == HG_MEM_WEIGHT &&
-                                  f->plan.features & HG_FEATURE_UNIFIED_MEMORY));
+            assert_int_equal(
+                mem[kind][i]->mappable,
+                kind == HG_MEM_UPLOAD || kind == HG_MEM_READBACK ||
+                    (kind == HG_MEM_WEIGHT && f->plan.features & HG_FEATURE_UNIFIED_MEMORY));
         }
     assert_int_equal(f->dev->allocated_bytes, sum);
     assert_int_equal(f->dev->peak_bytes, sum);
@@ -211,7 +212,8 @@ static void orders_hazards(void **state)
 {
     enum { STEPS = 20 };
     fixture *f = *state;
-    hg_mem *mem[2] = {make_mem(f, HG_MEM_SCRATCH, COUNT * 4), make_mem(f, HG_MEM_SCRATCH, COUNT * 4)};
+    hg_mem *mem[2] = {make_mem(f, HG_MEM_SCRATCH, COUNT * 4),
+                      make_mem(f, HG_MEM_SCRATCH, COUNT * 4)};
     hg_pipe *pipe = make_pipe(f, &affine_variant, 1);
     hg_list *list = make_list(f);
     float one = 1.0f, out[COUNT];
@@ -239,7 +241,8 @@ static void takes_many_hazards_at_once(void **state)
 {
     enum { PARTS = 50 };
     fixture *f = *state;
-    hg_mem *x = make_mem(f, HG_MEM_SCRATCH, PARTS * 256), *y = make_mem(f, HG_MEM_SCRATCH, PARTS * 256);
+    hg_mem *x = make_mem(f, HG_MEM_SCRATCH, PARTS * 256),
+           *y = make_mem(f, HG_MEM_SCRATCH, PARTS * 256);
     hg_list *list = make_list(f);
     hg_hazard hazards[PARTS];
     uint32_t out[PARTS * 64];
@@ -436,7 +439,8 @@ static void times_submits(void **state)
     vk->release(&y);
 }
 
-/* Released while a list that uses it is recorded, or in flight: its bytes stay until the point has passed. */
+/* Released while a list that uses it is recorded, or in flight: its bytes stay until the point has
+ * passed. */
 static void releases_late(void **state)
 {
     fixture *f = *state;
@@ -528,7 +532,8 @@ static void refuses_variants(void **state)
     assert_null(pipe);
 }
 
-/* Several threads on one device; the engine's lock is stood in for by one around prepare and submit. */
+/* Several threads on one device; the engine's lock is stood in for by one around prepare and
+ * submit. */
 typedef struct worker {
     fixture *f;
     pthread_mutex_t *lock;
@@ -545,7 +550,8 @@ static int work_once(worker *w, uint32_t value)
     void *view = NULL;
     int wrong = 1;
 
-    if (vk->alloc(w->f->dev, &desc, &mem) != HG_OK || vk->alloc(w->f->dev, &back, &readback) != HG_OK)
+    if (vk->alloc(w->f->dev, &desc, &mem) != HG_OK ||
+        vk->alloc(w->f->dev, &back, &readback) != HG_OK)
         return 1;
     if (vk->begin(w->f->dev, NULL, &list) == HG_OK) {
         hg_hazard hazard = {whole(mem), HG_ACCESS_W, HG_ACCESS_R};
@@ -600,16 +606,26 @@ static void serves_threads(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        CASE(describes_the_device),       CASE(refuses_what_it_cannot),
-        CASE(allocates_every_kind),       CASE(refuses_a_buffer_beyond_the_limit),
-        CASE(keeps_neighbours_apart),     CASE(runs_a_kernel),
-        CASE(binds_eight_buffers),        CASE(copies_and_fills_ranges),
-        CASE(orders_hazards),             CASE(takes_many_hazards_at_once),
-        CASE(counts_validation_messages), CASE(folds_groups),
-        CASE(skips_an_empty_grid),        CASE(records_long_lists),
-        CASE(counts_points),              CASE(times_submits),
-        CASE(releases_late),              CASE(discards_lists),
-        CASE(closes_with_work_in_flight), CASE(refuses_variants),
+        CASE(describes_the_device),
+        CASE(refuses_what_it_cannot),
+        CASE(allocates_every_kind),
+        CASE(refuses_a_buffer_beyond_the_limit),
+        CASE(keeps_neighbours_apart),
+        CASE(runs_a_kernel),
+        CASE(binds_eight_buffers),
+        CASE(copies_and_fills_ranges),
+        CASE(orders_hazards),
+        CASE(takes_many_hazards_at_once),
+        CASE(counts_validation_messages),
+        CASE(folds_groups),
+        CASE(skips_an_empty_grid),
+        CASE(records_long_lists),
+        CASE(counts_points),
+        CASE(times_submits),
+        CASE(releases_late),
+        CASE(discards_lists),
+        CASE(closes_with_work_in_flight),
+        CASE(refuses_variants),
         CASE(serves_threads),
     };
     int options = fixture_options(argc, argv);
