@@ -8,10 +8,13 @@
 
 #include "check.h"
 #include "config_rope.h"
+#include "file.h"
 #include "json.h"
 
 #include <stddef.h>
 #include <string.h>
+
+enum { CONFIG_BYTES_MAX = 16 << 20 };
 
 /* Wide enough for any model that this program can run, narrow enough that products fit in 64 bits.
  */
@@ -266,33 +269,57 @@ static hg_result read_eps(const hg_json_from *from, float *out)
     return res;
 }
 
-hg_result hg_config_read(const hg_log *log, const char *path, hg_config *out)
+static hg_result read_root(const hg_json_from *from, hg_config *out)
 {
-    const hg_json_limits limits = {.bytes_max = (uint64_t)16 << 20};
-    hg_json_from from = {log, path, NULL};
+    hg_result res;
+
+    if (!cJSON_IsObject(from->object)) {
+        char found[96];
+
+        return hg_fail(from->log, HG_ERR_FILE, "%s: expected an object at the top, found %s",
+                       from->label, hg_json_show(from->object, found, sizeof(found)));
+    }
+    HG_TRY(judge_refusals(from));
+    HG_TRY(judge_activation(from));
+    HG_TRY(read_sizes(from, out));
+    HG_TRY(read_eps(from, &out->eps));
+    HG_TRY(read_switches(from, out));
+    HG_TRY(read_window(from, out));
+    HG_TRY(read_token_id(from, "bos_token_id", &out->bos_token_id));
+    HG_TRY(read_token_id(from, "eos_token_id", &out->eos_token_id));
+    HG_TRY(hg_config_read_rope(from, out));
+out:
+    return res;
+}
+
+hg_result hg_config_parse(const hg_log *log, const char *label, const void *text, uint64_t bytes,
+                          hg_config *out)
+{
+    hg_json_from from = {log, label, NULL};
     cJSON *root = NULL;
     hg_result res;
 
     memset(out, 0, sizeof(*out));
-    HG_TRY(hg_json_read(log, path, &limits, &root));
-    if (!cJSON_IsObject(root)) {
-        char found[96];
-
-        res = hg_fail(log, HG_ERR_FILE, "%s: expected an object at the top, found %s", path,
-                      hg_json_show(root, found, sizeof(found)));
-        goto out;
-    }
+    HG_TRY(hg_json_parse(log, label, text, bytes, NULL, &root));
     from.object = root;
-    HG_TRY(judge_refusals(&from));
-    HG_TRY(judge_activation(&from));
-    HG_TRY(read_sizes(&from, out));
-    HG_TRY(read_eps(&from, &out->eps));
-    HG_TRY(read_switches(&from, out));
-    HG_TRY(read_window(&from, out));
-    HG_TRY(read_token_id(&from, "bos_token_id", &out->bos_token_id));
-    HG_TRY(read_token_id(&from, "eos_token_id", &out->eos_token_id));
-    HG_TRY(hg_config_read_rope(&from, out));
+    res = read_root(&from, out);
 out:
     cJSON_Delete(root);
+    return res;
+}
+
+hg_result hg_config_read(const hg_log *log, const char *path, hg_config *out)
+{
+    hg_file file;
+    hg_result res;
+
+    memset(out, 0, sizeof(*out));
+    res = hg_file_map(log, path, CONFIG_BYTES_MAX, &file);
+    if (res != HG_OK)
+        return res;
+    HG_TRY(hg_file_judge(log, path, &file));
+    res = hg_config_parse(log, path, file.data, file.bytes, out);
+out:
+    hg_file_unmap(&file);
     return res;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config.json as data: every switch of the architecture, checked. The only place that knows the keys.
+ * config.json as data: every switch of the architecture, checked. The only place that knows the
+ * keys.
  */
 #ifndef HG_HOST_CONFIG_H
 #define HG_HOST_CONFIG_H
@@ -33,25 +34,31 @@ typedef struct hg_rope {
 typedef struct hg_config {
     uint32_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, max_positions;
     float eps;
-    uint32_t qk_norm;          /* as the key says (default true) */
+    uint32_t qk_norm; /* as the key says (default true) */
     uint32_t tied;
-    uint32_t window;           /* 0: off */
-    int32_t gate_headwise;     /* -1: key absent, else 0 or 1 */
+    uint32_t window;       /* 0: off */
+    int32_t gate_headwise; /* -1: key absent, else 0 or 1 */
     int32_t gate_elementwise;
-    uint32_t bias_key;         /* qkv_bias or attention_bias true: only for a warning, tensors decide */
+    uint32_t bias_key; /* qkv_bias or attention_bias true: only for a warning, tensors decide */
     int32_t bos_token_id, eos_token_id; /* -1: none */
     hg_rope rope;
 } hg_config;
 
 hg_result hg_config_read(const hg_log *log, const char *path, hg_config *out);
+/* The same from text; label begins every sentence. */
+hg_result hg_config_parse(const hg_log *log, const char *label, const void *text, uint64_t bytes,
+                          hg_config *out);
 
-/* inv_freq: [head_dim / 2], for a sequence of `tokens` positions (dynamic, longrope depend on it); *scaling multiplies
- * cos and sin. Double throughout, own pow/log/exp/sin/cos (D11), as transformers 4.51 ROPE_INIT_FUNCTIONS give it. */
-void hg_rope_frequencies(const hg_config *config, uint32_t tokens, double *inv_freq, double *scaling);
+/* inv_freq: [head_dim / 2], for a sequence of `tokens` positions (dynamic, longrope depend on it);
+ * *scaling multiplies cos and sin. Double throughout, own pow/log/exp/sin/cos (D11), as
+ * transformers 4.51 ROPE_INIT_FUNCTIONS give it. */
+void hg_rope_frequencies(const hg_config *config, uint32_t tokens, double *inv_freq,
+                         double *scaling);
 /* 1 when hg_rope_frequencies depends on tokens. */
 int hg_rope_depends_on_length(const hg_config *config);
-/* table: [count, head_dim / 2, 2] = (cos, sin) * scaling, rounded once to float, flushed below 2^-50 to +0. */
-void hg_rope_table(const double *inv_freq, double scaling, uint32_t head_dim, uint32_t position_first,
-                   uint32_t count, float *table);
+/* table: [count, head_dim / 2, 2] = (cos, sin) * scaling, rounded once to float, flushed below
+ * 2^-50 to +0. */
+void hg_rope_table(const double *inv_freq, double scaling, uint32_t head_dim,
+                   uint32_t position_first, uint32_t count, float *table);
 
 #endif

@@ -131,6 +131,7 @@ typedef struct model_list {
     char names[MODELS_MAX][PART_SIZE];
 } model_list;
 
+/* A courtesy: without memory it finds fewer. */
 static int has_config(const char *folder)
 {
     char *config = hg_path_join(folder, "config.json");

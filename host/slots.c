@@ -262,9 +262,9 @@ static hg_result tell_gate(filler *f)
                        gate_rows(&c->config, HG_GATE_ELEMENTWISE));
     if (known && has_keys && told != found)
         return hg_fail(f->log, HG_ERR_FILE,
-                       "%s: config.json says %s, which needs %u rows of q_proj; layer 0 has %llu, "
-                       "as %s does; the "
-                       "gate keys or the weights are those of another model",
+                       "%s: config.json says %s (%u rows of q_proj), but layer 0 has %llu rows "
+                       "(%s); the gate keys "
+                       "or the weights are those of another model",
                        c->path, gate_word(told), gate_rows(&c->config, told),
                        (unsigned long long)rows, gate_word(found));
     if (!has_keys && found != HG_GATE_NONE)

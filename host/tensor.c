@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A growing array of tensors, and looking names up in it. */
+/* A growing array of tensors, looking names up in it, and unrolling views. */
 #include "tensor.h"
 
 #include "check.h"
@@ -48,6 +48,28 @@ const char *hg_shape_show(const uint64_t *shape, uint32_t rank, char *buffer, si
     if (used + 1 < size)
         snprintf(buffer + used, size - used, rank ? "]" : "[]");
     return buffer;
+}
+
+/* The indices count like an odometer; `at` is where they point. */
+uint64_t hg_tensor_unroll(const hg_tensor *tensor, uint8_t *out)
+{
+    uint64_t element_bytes = tensor->elements ? tensor->bytes / tensor->elements : 0;
+    uint64_t index[HG_TENSOR_RANK_MAX] = {0}, at = 0, i;
+
+    for (i = 0; i < tensor->elements && out; i++) {
+        uint32_t d = tensor->rank;
+
+        memcpy(out + i * element_bytes, tensor->data + at * element_bytes, (size_t)element_bytes);
+        while (d > 0) {
+            d--;
+            at += tensor->stride[d];
+            if (++index[d] < tensor->shape[d])
+                break;
+            at -= tensor->stride[d] * tensor->shape[d];
+            index[d] = 0;
+        }
+    }
+    return tensor->elements * element_bytes;
 }
 
 hg_result hg_tensor_table_append(const hg_log *log, hg_tensor_table *table, const hg_tensor *tensor)

@@ -28,6 +28,9 @@ typedef struct hg_tensor {
     uint32_t used;
 } hg_tensor;
 
+/* The elements one after another in row-major order; out NULL: only counts. Returns the bytes. */
+uint64_t hg_tensor_unroll(const hg_tensor *tensor, uint8_t *out);
+
 typedef struct hg_tensor_table {
     hg_tensor *items; /* in the order of the files */
     uint32_t count, room;

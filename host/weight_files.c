@@ -184,26 +184,35 @@ out:
     return res;
 }
 
-static int is_there(const char *folder, const char *name)
+/* The first of these names that is in the folder; count when none is. */
+static hg_result find_first(const hg_log *log, const char *folder, const char *const *names,
+                            size_t count, size_t *found)
 {
-    char *path = hg_path_join(folder, name);
-    int there = path && hg_file_look(path) != HG_FILE_MISSING;
+    for (*found = 0; *found < count; ++*found) {
+        char *path = hg_path_join(folder, names[*found]);
+        hg_file_kind kind;
 
-    free(path);
-    return there;
+        if (!path)
+            return say_memory(log);
+        kind = hg_file_look(path);
+        free(path);
+        if (kind != HG_FILE_MISSING)
+            break;
+    }
+    return HG_OK;
 }
 
 hg_result hg_weight_files_open(const hg_log *log, const char *folder, hg_weight_files *out)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
                                         "pytorch_model.bin", "pytorch_model.bin.index.json"};
+    const size_t count = sizeof(names) / sizeof(names[0]);
     size_t i;
-    hg_result res = HG_OK;
+    hg_result res;
 
     memset(out, 0, sizeof(*out));
-    for (i = 0; i < sizeof(names) / sizeof(names[0]) && !is_there(folder, names[i]); i++) {
-    }
-    if (i == sizeof(names) / sizeof(names[0]))
+    HG_TRY(find_first(log, folder, names, count, &i));
+    if (i == count)
         return hg_fail(
             log, HG_ERR_FILE,
             "%s: no weights: expected model.safetensors, pytorch_model.bin, or an index "
@@ -249,26 +258,6 @@ uint64_t hg_weight_files_bytes(const hg_weight_files *files)
     return bytes;
 }
 
-/* Copies element by element in row-major order, the indices counted like an odometer. */
-static void unroll(const hg_tensor *tensor, uint32_t element_bytes, uint8_t *out)
-{
-    uint64_t index[HG_TENSOR_RANK_MAX] = {0}, at = 0, i;
-
-    for (i = 0; i < tensor->elements; i++) {
-        uint32_t d = tensor->rank;
-
-        memcpy(out + i * element_bytes, tensor->data + at * element_bytes, element_bytes);
-        while (d > 0) {
-            d--;
-            at += tensor->stride[d];
-            if (++index[d] < tensor->shape[d])
-                break;
-            at -= tensor->stride[d] * tensor->shape[d];
-            index[d] = 0;
-        }
-    }
-}
-
 hg_result hg_weight_files_contiguous(const hg_log *log, hg_weight_files *files,
                                      const hg_tensor *tensor, const uint8_t **data)
 {
@@ -292,7 +281,7 @@ hg_result hg_weight_files_contiguous(const hg_log *log, hg_weight_files *files,
                        tensor->name, (unsigned long long)tensor->bytes);
     copies[files->copy_count++] = copy;
     files->copy_bytes += tensor->bytes;
-    unroll(tensor, tensor->dtype == HG_DTYPE_F32 ? 4 : 2, copy);
+    (void)hg_tensor_unroll(tensor, copy);
     *data = copy;
     return HG_OK;
 }
