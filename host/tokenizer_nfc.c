@@ -192,8 +192,8 @@ static int append_composed(hg_stretch *out, const hg_stretch *in, size_t from, s
     if (!hg_stretch_reserve(out, out->bytes + spelling->count))
         return 0;
     hg_stretch_source(in, from, from + bytes - 1, &begin, &end);
-    memcpy(out->owned + out->bytes, spelling->data, spelling->count);
     for (i = 0; i < spelling->count; i++) {
+        out->owned[out->bytes + i] = spelling->data[i];
         out->begin[out->bytes + i] = begin;
         out->end[out->bytes + i] = end;
     }

@@ -16,8 +16,10 @@
 
 enum {
     PATTERN_BYTES_MAX = 16 * 1024,
-    STEPS_MIN = 1000 * 1000, /* of one search; a fair pattern takes a few per byte */
+    STEPS_FEW = 20 * 1000,    /* of one attempt at one place; a fair pattern takes a few per byte */
+    STEPS_MANY = 1000 * 1000, /* for a long run of one kind of character, and more by its bytes: */
     STEPS_PER_BYTE = 16,
+    PATIENCE = 1000, /* times that one call may need many */
     HEAP_KIB = 64 * 1024
 };
 
@@ -28,6 +30,7 @@ struct hg_pattern {
 struct hg_matcher {
     pcre2_match_data *data;
     pcre2_match_context *context;
+    uint32_t patience;
     const hg_log *log;
     const char *label;
 };
@@ -62,8 +65,10 @@ static void copy(rewriter *rw, size_t bytes)
 
 static void rewrite_escape(rewriter *rw)
 {
-    char c = rw->at + 1 < rw->end ? rw->at[1] : '\0';
+    char c = '\0';
 
+    if (rw->at + 1 < rw->end)
+        c = rw->at[1];
     if (c == 's') {
         if (rw->in_class)
             emit(rw, SPACES, strlen(SPACES));
@@ -250,6 +255,7 @@ hg_result hg_matcher_create(const hg_log *log, const char *label, hg_matcher **o
     if (matcher) {
         matcher->log = log;
         matcher->label = label;
+        matcher->patience = PATIENCE;
         matcher->data = pcre2_match_data_create(1, NULL);
         matcher->context = pcre2_match_context_create(NULL);
     }
@@ -271,20 +277,42 @@ void hg_matcher_destroy(hg_matcher **matcher)
     *matcher = NULL;
 }
 
+static int attempt(const hg_pattern *pattern, hg_matcher *matcher, const char *text, size_t bytes,
+                   size_t from, uint64_t steps, uint32_t options)
+{
+    int rc;
+
+    options |= PCRE2_NO_UTF_CHECK;
+    pcre2_set_match_limit(matcher->context, steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX);
+    rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, bytes, from, options, matcher->data,
+                     matcher->context);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter has the heap */
+        rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, bytes, from, options | PCRE2_NO_JIT,
+                         matcher->data, matcher->context);
+    return rc;
+}
+
+/* PCRE2 counts steps anew at every place it tries, so many steps are granted for one place at a
+ * time and not often: otherwise a bad pattern could take them at every place of a long text. */
 hg_result hg_pattern_find(const hg_pattern *pattern, hg_matcher *matcher, const char *text,
                           size_t bytes, size_t from, size_t *begin, size_t *end, int *found)
 {
-    uint64_t steps = STEPS_MIN + (uint64_t)STEPS_PER_BYTE * bytes;
+    const uint64_t many = STEPS_MANY + (uint64_t)STEPS_PER_BYTE * bytes;
     const PCRE2_SIZE *range;
     unsigned char reason[160] = "";
     int rc;
 
-    pcre2_set_match_limit(matcher->context, steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX);
-    rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, bytes, from, PCRE2_NO_UTF_CHECK,
-                     matcher->data, matcher->context);
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter has the heap */
-        rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, bytes, from,
-                         PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, matcher->data, matcher->context);
+    for (;;) {
+        uint32_t code;
+        rc = attempt(pattern, matcher, text, bytes, from, STEPS_FEW, 0);
+        if (rc != PCRE2_ERROR_MATCHLIMIT || matcher->patience == 0)
+            break;
+        matcher->patience--;
+        rc = attempt(pattern, matcher, text, bytes, from, many, PCRE2_ANCHORED);
+        if (rc != PCRE2_ERROR_NOMATCH || from == bytes)
+            break;
+        from += hg_utf8_next(text + from, bytes - from, &code);
+    }
     *found = rc >= 0;
     *begin = bytes;
     *end = bytes;
@@ -292,11 +320,11 @@ hg_result hg_pattern_find(const hg_pattern *pattern, hg_matcher *matcher, const 
         return HG_OK;
     if (rc < 0) {
         pcre2_get_error_message(rc, reason, sizeof(reason));
-        return hg_fail(matcher->log, HG_ERR_FILE,
-                       "%s: the pattern of the pre-tokenizer gives up on this text after %llu "
-                       "steps (%s); use a "
-                       "file with a simpler pattern",
-                       matcher->label, (unsigned long long)steps, (const char *)reason);
+        return hg_fail(
+            matcher->log, HG_ERR_FILE,
+            "%s: the pattern of the pre-tokenizer gives up on this text (%s); use a file with a "
+            "simpler pattern",
+            matcher->label, (const char *)reason);
     }
     range = pcre2_get_ovector_pointer(matcher->data);
     *begin = range[0];

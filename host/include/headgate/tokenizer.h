@@ -18,7 +18,8 @@ typedef struct hg_tokenizer hg_tokenizer;
 typedef struct hg_tokenizer_params {
     uint32_t struct_size;
     const char *path;      /* tokenizer.json, or the directory that holds it */
-    uint32_t vocab_limit;  /* ids must be below (the rows of the embedding); 0: not checked */
+    uint32_t vocab_limit;  /* ids must be below (the rows of the embedding); 0: not checked. A file with more is
+                            * a warning here and HG_ERR_FILE when a text needs such an id */
     hg_log log;
 } hg_tokenizer_params;
 
@@ -30,7 +31,8 @@ typedef struct hg_encoding {
     uint32_t count;
     int32_t *ids;          /* [count] */
     uint32_t *byte_begin;  /* [count] into the text as given (before NFC); tokens added by the */
-    uint32_t *byte_end;    /* [count] post-processor have begin == end */
+    uint32_t *byte_end;    /* [count] post-processor have begin == end. Where NFC changed something, the tokens
+                            * of a character share the whole range that it was made from */
 } hg_encoding;
 
 enum {
@@ -38,7 +40,8 @@ enum {
                                     * the text itself are still recognised */
 };
 
-/* text is UTF-8, may hold U+0000. HG_ERR_TEXT at the byte offset where it is not UTF-8. */
+/* text is UTF-8, may hold U+0000, at most 256 MiB. HG_ERR_TEXT names the byte offset where it is not UTF-8. HG_ERR_FILE:
+ * the file has no answer for this text (a byte without a token, a pattern that does not come to an end). */
 HG_API hg_result hg_tokenizer_encode(const hg_tokenizer *tokenizer, const char *text, size_t bytes,
                                      uint32_t flags, hg_encoding **out);
 HG_API void hg_encoding_free(hg_encoding **encoding);
@@ -56,7 +59,8 @@ HG_API const char *hg_tokenizer_token(const hg_tokenizer *tokenizer, int32_t id)
 HG_API int hg_tokenizer_is_special(const hg_tokenizer *tokenizer, int32_t id);
 
 /* A label per token, decoded over the sequence: leading space as U+2423, newline as U+23CE, tab as U+21E5, other
- * controls and the bytes of a character that is split over tokens as <E6>; special tokens verbatim; no token: <id>. */
+ * controls, invisible characters and the bytes of a character that is split over tokens as <E6>; added tokens (the
+ * special ones among them) verbatim; no token: <id>. */
 typedef struct hg_labels {
     uint32_t count;
     char **text;           /* [count] UTF-8, never empty */
