@@ -205,7 +205,7 @@ static void test_kinds(void **state)
 #define SPLIT(pattern, behavior)                                                                   \
     "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{" pattern          \
     "},\"behavior\":\"" behavior "\",\"invert\":false},{\"type\":\"ByteLevel\",\"add_prefix_"      \
-                                 "space\":false,\"use_regex\":false}]}"
+    "space\":false,\"use_regex\":false}]}"
 #define REGEX(text) SPLIT("\"Regex\":\"" text "\"", "Isolated")
 
 /* What PCRE2 would read in silence as something else is refused. */

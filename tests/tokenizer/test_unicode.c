@@ -56,7 +56,7 @@ static int is_surrogate(uint32_t code)
 #define REMOVE(regex)                                                                              \
     "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"        \
     "\"" regex "\"},\"behavior\":\"Removed\",\"invert\":true},{\"type\":\"ByteLevel\",\"add_"      \
-               "prefix_space\":false,\"use_regex\":false}]}"
+    "prefix_space\":false,\"use_regex\":false}]}"
 
 /* Sets class[code] to value for every code point that the pattern matches. */
 static void classify(const char *pre_tokenizer, uint8_t value, uint8_t *class)
