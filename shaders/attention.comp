@@ -6,7 +6,6 @@
  */
 #include "page.h"
 #include "function.h"
-#include "dot.h"
 #include "row.def"
 {
     uint item = INVOCATION;
@@ -34,34 +33,76 @@
         uint begin = hg_max(block, low);
         uint end = hg_min(block + 64u, limit);
         F peak = top;
-        for (uint j = begin; j < end; j++) {
-            F s;
-            DOT(s, q, from_q, k, from_kv + j * stride, P.head_dim)
-            s = s * scale;
-            s = FLP(s);
-            score[j - block] = s;
-            peak = s > peak ? s : peak;
+        /* KEYS dot products side by side; those past the end repeat the last key. */
+        for (uint j = begin; j < end; j += KEYS) {
+            F total[ARRAY(KEYS)];
+            F part[ARRAY(KEYS)];
+            uint from[ARRAY(KEYS)];
+            for (uint c = 0u; c < KEYS; c++) {
+                from[c] = from_kv + hg_min(j + c, end - 1u) * stride;
+                total[c] = 0.0f;
+            }
+            for (uint first = 0u; first < P.head_dim; first += 64u) {
+                uint last = hg_min(first + 64u, P.head_dim);
+                for (uint c = 0u; c < KEYS; c++)
+                    part[c] = 0.0f;
+                for (uint i = first; i < last; i++) {
+                    F value = q[from_q + i];
+                    for (uint c = 0u; c < KEYS; c++)
+                        MAC(part[c], value, k[from[c] + i])
+                }
+                for (uint c = 0u; c < KEYS; c++)
+                    total[c] = total[c] + part[c];
+            }
+            for (uint c = 0u; c < KEYS; c++) {
+                F s = total[c] * scale;
+                s = FLP(s);
+                if (j + c < end) {
+                    score[j + c - block] = s;
+                    peak = s > peak ? s : peak;
+                }
+            }
         }
         F fade = top - peak;
         fade = hg_exp(fade);
-        F part = 0.0f;
         for (uint j = begin; j < end; j++) {
             F e = score[j - block];
             e = e - peak;
-            e = hg_exp(e);
-            score[j - block] = e;
-            part = part + e;
+            score[j - block] = hg_exp(e);
         }
+        F part = 0.0f;
+        for (uint j = begin; j < end; j++)
+            part = part + score[j - block];
         mass = mass * fade;
         mass = mass + part;
-        for (uint i = 0u; i < P.head_dim; i++) {
-            part = 0.0f;
+        /* DIMS elements of the output side by side, then what is left over. */
+        uint i = 0u;
+        for (; i + DIMS <= P.head_dim; i += DIMS) {
+            F added[ARRAY(DIMS)];
+            for (uint c = 0u; c < DIMS; c++)
+                added[c] = 0.0f;
+            for (uint j = begin; j < end; j++) {
+                uint from = from_kv + j * stride + i;
+                F p = score[j - block];
+                for (uint c = 0u; c < DIMS; c++)
+                    MAC(added[c], p, v[from + c])
+            }
+            for (uint c = 0u; c < DIMS; c++) {
+                F sum = y[from_q + i + c];
+                sum = sum * fade;
+                sum = FLP(sum);
+                sum = sum + added[c];
+                y[from_q + i + c] = ST(sum);
+            }
+        }
+        for (; i < P.head_dim; i++) {
+            F added = 0.0f;
             for (uint j = begin; j < end; j++)
-                MAC(part, score[j - block], v[from_kv + j * stride + i])
+                MAC(added, score[j - block], v[from_kv + j * stride + i])
             F sum = y[from_q + i];
             sum = sum * fade;
             sum = FLP(sum);
-            sum = sum + part;
+            sum = sum + added;
             y[from_q + i] = ST(sum);
         }
         top = peak;

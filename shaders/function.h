@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exp, log, 1/x, 1/sqrt(x) and the sigmoid from + - * and integer bits, so that they have the same bytes
- * everywhere. Polynomials: minimax fits of our own over the reduced range, coefficients rounded to
- * float. Largest errors (tests/kernels): README.md.
+ * exp, log, 1/x, 1/sqrt(x) and the sigmoid from + - * and integer bits, so that they have the same
+ * bytes everywhere. Polynomials: minimax fits of our own over the reduced range, coefficients
+ * rounded to float. Largest errors (tests/kernels): README.md.
  */
 #ifndef HG_SHADERS_FUNCTION_H
 #define HG_SHADERS_FUNCTION_H
 
-/* e^x. Exactly 0 below -34, so that what is stored stays above 2^-50; no more than e^80. exp(0) is 1. */
+/* e^x. Exactly 0 below -34, so that what is stored stays above 2^-50; no more than e^80. exp(0)
+ * is 1. */
 FN hg_exp(float x)
 {
     F c = x < -34.0f ? -34.0f : x;
     c = c > 80.0f ? 80.0f : c;
-    /* x = n ln 2 + r; a truncated conversion of a positive number is the only rounding that is the same. */
+    /* x = n ln 2 + r; a truncated conversion of a positive number is the only rounding that is the
+     * same. */
     F t = c * 1.44269502f;
     t = t + 128.5f;
     int n = I32(t) - 128;

@@ -19,7 +19,15 @@ typedef enum hg_dtype {
     HG_DTYPE_BF16 = 3
 } hg_dtype;
 
-typedef enum hg_tier { HG_TIER_T0 = 0, HG_TIER_T1 = 1, HG_TIER_T2 = 2, HG_TIER_TC = 3 } hg_tier;
+/* T0C: T0's text with tile numbers for processors, the same bytes; OpenCL and the text column
+ * alone. */
+typedef enum hg_tier {
+    HG_TIER_T0 = 0,
+    HG_TIER_T1 = 1,
+    HG_TIER_T2 = 2,
+    HG_TIER_TC = 3,
+    HG_TIER_T0C = 4
+} hg_tier;
 
 /* struct hg_rms_norm_params { uint32_t rows; ... } and so on, one per PARAMS row. */
 #define U(name) uint32_t name;
@@ -111,6 +119,9 @@ typedef struct hg_variant {
 
 extern const hg_variant hg_variants[];
 extern const uint32_t hg_variant_count;
+
+/* The variant of this tier. NULL: the table has none. dtype: as in hg_variant_t0. */
+const hg_variant *hg_variant_find(hg_kernel_id kernel, hg_tier tier, hg_dtype dtype);
 
 /* The T0 variant of a kernel for a weight type (HG_DTYPE_NONE where it has no w binding). Never
  * NULL. */

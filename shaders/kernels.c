@@ -92,8 +92,7 @@ const hg_variant hg_variants[] = {
         SPECS_##kernel##_##tier##_##dtype,                                                         \
         names_##kernel##_##tier##_##dtype,                                                         \
         values_##kernel##_##tier##_##dtype,                                                        \
-        hg_spirv_##kernel##_##tier##_##dtype,                                                      \
-        sizeof(hg_spirv_##kernel##_##tier##_##dtype),                                              \
+        HG_SPIRV_##kernel##_##tier##_##dtype,                                                      \
         hg_cl_##source,                                                                            \
         "-DTHREADS=" #threads OPTION_##dtype,                                                      \
         hg_text_##kernel##_##tier##_##dtype,                                                       \
@@ -104,20 +103,22 @@ const hg_variant hg_variants[] = {
 
 const uint32_t hg_variant_count = sizeof(hg_variants) / sizeof(hg_variants[0]);
 
-const hg_variant *hg_variant_t0(hg_kernel_id kernel, hg_dtype dtype)
+const hg_variant *hg_variant_find(hg_kernel_id kernel, hg_tier tier, hg_dtype dtype)
 {
-    const hg_variant *first = NULL;
-
     for (uint32_t i = 0; i < hg_variant_count; i++) {
         const hg_variant *v = &hg_variants[i];
 
-        if (v->kernel != kernel || v->tier != HG_TIER_T0)
-            continue;
-        if (v->dtype == dtype)
+        if (v->kernel == kernel && v->tier == tier &&
+            (v->dtype == dtype || v->dtype == HG_DTYPE_NONE))
             return v;
-        if (!first)
-            first = v;
     }
-    assert(first && first->dtype == HG_DTYPE_NONE);
-    return first;
+    return NULL;
+}
+
+const hg_variant *hg_variant_t0(hg_kernel_id kernel, hg_dtype dtype)
+{
+    const hg_variant *variant = hg_variant_find(kernel, HG_TIER_T0, dtype);
+
+    assert(variant);
+    return variant;
 }

@@ -20,9 +20,29 @@
     }
     for (uint block = 0u; block < P.k; block += 64u) {
         uint end = hg_min(block + 64u, P.k);
+        uint k = block;
         for (uint c = 0u; c < COLS; c++)
             part[c] = 0.0f;
-        for (uint k = block; k < end; k++) {
+#ifdef HG_W_16
+        /* Rows that start at a whole word: two elements from each. */
+        if (((P.k | P.w_offset) & 1u) == 0u) {
+            uint word[ARRAY(COLS)];
+            for (; k < end; k += 2u) {
+                F value = x[from_x + k];
+                for (uint c = 0u; c < COLS; c++) {
+                    word[c] = w[(from_w[c] + k) >> 1];
+                    F weight = HALF_LOW(word[c]);
+                    MAC(part[c], value, weight)
+                }
+                value = x[from_x + k + 1u];
+                for (uint c = 0u; c < COLS; c++) {
+                    F weight = HALF_HIGH(word[c]);
+                    MAC(part[c], value, weight)
+                }
+            }
+        }
+#endif
+        for (; k < end; k++) {
             F value = x[from_x + k];
             for (uint c = 0u; c < COLS; c++) {
                 F weight = WEIGHT(from_w[c] + k);

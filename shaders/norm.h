@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The factor of an RMS norm, shared by rms_norm and norm_rope. Reads the binding x. A row that has a
- * value above 2^52 is scaled by 2^-76 first, so that no square overflows: the norm of any finite row
- * is right. eps no longer matters then.
+ * The factor of an RMS norm, shared by rms_norm and norm_rope. Reads the binding x. A row that has
+ * a value above 2^52 is scaled by 2^-76 first, so that no square overflows: the norm of any finite
+ * row is right. eps no longer matters then.
  */
 #ifndef HG_SHADERS_NORM_H
 #define HG_SHADERS_NORM_H
@@ -26,7 +26,8 @@
         sum = sum + s_;                                                                            \
     }
 
-/* Declares F before, factor: the norm of x[base + i] is (x * before) * factor, flushed after each. */
+/* Declares F before, factor: the norm of x[base + i] is (x * before) * factor, flushed after each.
+ */
 #define NORM_FACTOR(before, factor, base, n, eps_, inv_)                                           \
     F before = 1.0f;                                                                               \
     F factor;                                                                                      \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The macro page: what lets one text be GLSL, OpenCL C 1.2 and C (HG_TEXT). Only words of this page and
- * the common subset appear in a kernel; README.md has the rules. In charge of types, precision, the
- * storage invariant and the kernel's head; the bindings and params themselves come from kernels.def, of
- * which the build writes the rows of one kernel into row.def.
+ * The macro page: what lets one text be GLSL, OpenCL C 1.2 and C (HG_TEXT). Only words of this page
+ * and the common subset appear in a kernel; README.md has the rules. In charge of types, precision,
+ * the storage invariant and the kernel's head; the bindings and params themselves come from
+ * kernels.def, of which the build writes the rows of one kernel into row.def.
  */
 #ifndef HG_SHADERS_PAGE_H
 #define HG_SHADERS_PAGE_H
@@ -57,6 +57,7 @@ static inline uint32_t hg_bits(float x)
                                HG_BODY_SPEC uint32_t hg_invocation)
 #define P (*hg_p)
 #define INVOCATION hg_invocation
+#define HG_PRIVATE_STAGE 1
 
 #elif defined(__OPENCL_VERSION__) /* --------------------------------------------- OpenCL C 1.2 */
 
@@ -80,7 +81,10 @@ static inline uint32_t hg_bits(float x)
 #define B(access, type, name) __global ACCESS_##access TYPE_##type *RESTRICT name,
 #define FIELD_U(name) uint name;
 #define FIELD_F(name) float name;
-#define PARAMS(kernel, fields) struct hg_##kernel##_params { fields };
+#define PARAMS(kernel, fields)                                                                     \
+    struct hg_##kernel##_params {                                                                  \
+        fields                                                                                     \
+    };
 #define SPECS(specs)
 #define KERNEL(kernel, binds, cost)                                                                \
     __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void hg_##kernel(                \
@@ -92,8 +96,10 @@ static inline uint32_t hg_bits(float x)
          THREADS +                                                                                 \
      U32(get_local_id(0)))
 #define ARRAY(size) size
+#define HG_PRIVATE_STAGE 1
 
-#else /* ----------------------------------------------------------------------- GLSL for Vulkan */
+#else /* ----------------------------------------------------------------------- GLSL for Vulkan   \
+       */
 
 /* precise is what becomes NoContraction: no fused, merged or reordered operation. */
 #define F precise float
@@ -119,12 +125,7 @@ static inline uint32_t hg_bits(float x)
     };
 #define FIELD_U(name) uint name;
 #define FIELD_F(name) float name;
-#define PARAMS(kernel, fields)                                                                     \
-    layout(push_constant) uniform hg_push                                                          \
-    {                                                                                              \
-        fields                                                                                     \
-    }                                                                                              \
-    P;
+#define PARAMS(kernel, fields) layout(push_constant) uniform hg_push{fields} P;
 #define S(name, value) layout(constant_id = SPEC_##name) const uint name = value;
 #define SPECS(specs) specs
 #define KERNEL(kernel, binds, cost)                                                                \

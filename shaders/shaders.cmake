@@ -94,15 +94,21 @@ foreach(row IN LISTS rows)
       math(EXPR index "${index} + 1")
     endforeach()
 
-    set(spirv ${here}/spirv.inc)
-    add_custom_command(OUTPUT ${spirv}
-      COMMAND ${HG_GLSLC} --target-env=vulkan1.1 -std=450core -O -Werror -fshader-stage=compute -mfmt=num
-              -DTHREADS=${threads} -D${weight}=1 ${defines_${kernel}} ${spec_defines} -I ${here} -I ${dir}
-              ${dir}/${source}.comp -o ${spirv}
-      DEPENDS ${dir}/${source}.comp ${pages} ${here}/row.def
-      COMMENT "SPIR-V ${name}" VERBATIM)
-    list(APPEND parts ${spirv})
-    string(APPEND modules "static const uint32_t hg_spirv_${name}[] = {\n#include \"${name}/spirv.inc\"\n};\n")
+    # T0C is for processors: OpenCL and C.
+    if(tier STREQUAL "T0C")
+      string(APPEND modules "#define HG_SPIRV_${name} NULL, 0\n")
+    else()
+      set(spirv ${here}/spirv.inc)
+      add_custom_command(OUTPUT ${spirv}
+        COMMAND ${HG_GLSLC} --target-env=vulkan1.1 -std=450core -O -Werror -fshader-stage=compute -mfmt=num
+                -DTHREADS=${threads} -D${weight}=1 ${defines_${kernel}} ${spec_defines} -I ${here} -I ${dir}
+                ${dir}/${source}.comp -o ${spirv}
+        DEPENDS ${dir}/${source}.comp ${pages} ${here}/row.def
+        COMMENT "SPIR-V ${name}" VERBATIM)
+      list(APPEND parts ${spirv})
+      string(APPEND modules "static const uint32_t hg_spirv_${name}[] = {\n#include \"${name}/spirv.inc\"\n};\n")
+      string(APPEND modules "#define HG_SPIRV_${name} hg_spirv_${name}, sizeof(hg_spirv_${name})\n")
+    endif()
 
     if(NOT source IN_LIST sources_done)
       list(APPEND sources_done ${source})
@@ -124,7 +130,7 @@ foreach(row IN LISTS rows)
     if(specs)
       string(APPEND text "#undef HG_BODY\n#undef HG_BODY_SPEC\n#undef ARRAY\n${undef}")
       string(APPEND text "#define HG_BODY hg_body_any\n#define HG_BODY_SPEC const uint32_t *hg_spec,\n")
-      string(APPEND text "#define HG_TILE_MAX 16u\n#define ARRAY(size) HG_TILE_MAX\n${any}#include \"${source}.comp\"\n")
+      string(APPEND text "#define HG_TILE_MAX 64u\n#define ARRAY(size) HG_TILE_MAX\n${any}#include \"${source}.comp\"\n")
       string(APPEND text "#undef HG_BODY\n#define HG_BODY hg_body\n#define HG_BODY_ANY hg_body_any\n")
       string(APPEND text "#define HG_TEXT_SPECS ${index}u\n#define HG_TEXT_DEFAULT(spec) (${same})\n")
     endif()

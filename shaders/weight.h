@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements of a w binding: a matrix in the file's own type, read as uint words. The build defines one of
- * HG_W_F32, HG_W_F16, HG_W_BF16. Integer operations only (docs/DECISIONS.md D6): no float16 type.
+ * Elements of a w binding: a matrix in the file's own type, read as uint words. The build defines
+ * one of HG_W_F32, HG_W_F16, HG_W_BF16. Integer operations only (docs/DECISIONS.md D6): no float16
+ * type.
  *
  *   WEIGHT(i)      element i as a float
  *   HALF_LOW(word), HALF_HIGH(word)   elements 2j and 2j + 1 from word j (16-bit types, HG_W_16)

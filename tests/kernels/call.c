@@ -104,17 +104,31 @@ static void binds_of(const hg_call *call, uint8_t *block, void **bind)
         bind[b] = block + call->offset_bytes[b];
 }
 
-void hg_call_text(const hg_call *call, uint8_t *block)
+static void run_text(const hg_call *call, const hg_variant *variant, const uint32_t *spec,
+                     uint8_t *block)
 {
     void *bind[HG_BINDS_MAX] = {NULL};
-    hg_text_call text = {.params = &call->params,
-                         .bind = bind,
-                         .spec = call->spec,
-                         .groups = {call->groups[0], call->groups[1], call->groups[2]},
-                         .group_end = call->groups[0]};
+    hg_text_call text = {.params = &call->params, .bind = bind, .spec = spec};
 
+    variant->grid(&call->params, spec, variant->threads, text.groups);
+    text.group_end = text.groups[0];
     binds_of(call, block, bind);
-    call->variant->text(&text);
+    variant->text(&text);
+}
+
+void hg_call_oracle(const hg_call *call, uint8_t *block)
+{
+    const hg_variant *variant = hg_variant_t0(call->variant->kernel, call->variant->dtype);
+    uint32_t spec[HG_SPEC_MAX] = {0};
+
+    for (uint32_t i = 0; i < variant->spec_count; i++)
+        spec[i] = variant->spec_default[i];
+    run_text(call, variant, spec, block);
+}
+
+void hg_call_text(const hg_call *call, uint8_t *block)
+{
+    run_text(call, call->variant, call->spec, block);
 }
 
 void hg_call_ref(const hg_call *call, uint8_t *block, double *magnitude)

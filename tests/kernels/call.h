@@ -36,7 +36,10 @@ bool hg_call_make_sizes(hg_call *call, const hg_variant *variant, const hg_param
 float *hg_call_bind(const hg_call *call, uint32_t bind);
 void hg_call_inputs_done(hg_call *call, const uint64_t *elements);
 
-/* The oracles, on a block of their own. magnitude: as many as output elements. */
+/* The oracles, on a block of their own. oracle: the text of T0 as the table has it, whatever the
+ * call's variant and tile numbers; text: the variant's own. magnitude: as many as output elements.
+ */
+void hg_call_oracle(const hg_call *call, uint8_t *block);
 void hg_call_text(const hg_call *call, uint8_t *block);
 void hg_call_ref(const hg_call *call, uint8_t *block, double *magnitude);
 
