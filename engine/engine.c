@@ -192,7 +192,7 @@ void hg_engine_count(const hg_engine *engine, hg_engine_counters *out)
 hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)
 {
     static const char *const dtypes[] = {"none", "f32", "f16", "bf16"};
-    static const char *const tiers[] = {"T0", "T1", "T2", "TC"};
+    static const char *const tiers[] = {"T0", "T1", "T2", "TC", "T0C"};
     const hg_variant *v;
 
     if (!out || index >= hg_variant_count)
@@ -203,6 +203,6 @@ hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)
                             .tier = tiers[v->tier],
                             .dtype = dtypes[v->dtype],
                             .threads = v->threads,
-                            .exact = v->tier == HG_TIER_T0};
+                            .exact = v->tier == HG_TIER_T0 || v->tier == HG_TIER_T0C};
     return HG_OK;
 }

@@ -37,10 +37,15 @@ hg_result hg_plan_make(const hg_snapshot *device, const hg_engine_params *params
 
 const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_dtype dtype)
 {
-    /* One tier so far: T0 asks for nothing but invocations. Faster tiers become rows to choose
-     * among here. */
-    const hg_variant *variant = hg_variant_t0(kernel, dtype);
+    /* T0 asks for nothing but invocations; processors get its text with tile numbers made for them,
+     * where the table has any. Faster tiers become rows to choose among here. */
+    const int processor =
+        plan->device.backend == HG_BACKEND_REFERENCE ||
+        (plan->device.backend == HG_BACKEND_OPENCL && plan->device.type == HG_DEVICE_CPU);
+    const hg_variant *variant = processor ? hg_variant_find(kernel, HG_TIER_T0C, dtype) : NULL;
 
+    if (!variant)
+        variant = hg_variant_t0(kernel, dtype);
     if (variant->threads > plan->limits.group_invocations ||
         variant->threads > plan->limits.group_size[0])
         return NULL;
