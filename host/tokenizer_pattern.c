@@ -44,7 +44,8 @@ typedef struct rewriter {
     hg_bytes out;
     const char *refused; /* what the two libraries read differently; NULL: nothing so far */
     int in_class;
-    int first; /* nothing but (?i) has been read */
+    int first;    /* nothing but (?i) has been read */
+    int caseless; /* (?i has been read */
     int memory;
     char escape[3];
 } rewriter;
@@ -140,7 +141,27 @@ static void rewrite_group(rewriter *rw)
     }
     if (rw->at[i] == ':')
         rw->first = 0;
+    rw->caseless = rw->caseless || i > 2;
     copy(rw, i + 1);
+}
+
+/* Without case, Oniguruma takes some letters for two or three (ss for U+00DF, fi for U+FB01), and
+ * back. */
+static int folds_to_several(const rewriter *rw)
+{
+    static const char *const pairs[] = {"ss", "st", "ff", "fi", "fl"};
+    uint32_t code;
+    size_t i;
+
+    if (!rw->caseless)
+        return 0;
+    hg_utf8_next(rw->at, (size_t)(rw->end - rw->at), &code);
+    if (code >= 0x80)
+        return code < 0x2000 || (code >= 0xFB00 && code <= 0xFB17);
+    for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && rw->end - rw->at > 1; i++)
+        if (!rw->in_class && (rw->at[0] | 0x20) == pairs[i][0] && (rw->at[1] | 0x20) == pairs[i][1])
+            return 1;
+    return 0;
 }
 
 static void rewrite_step(rewriter *rw)
@@ -149,7 +170,9 @@ static void rewrite_step(rewriter *rw)
 
     if (c != '(')
         rw->first = 0;
-    if (c == '\\') {
+    if (folds_to_several(rw)) {
+        rw->refused = "letters that may fold to several, after (?i";
+    } else if (c == '\\') {
         rewrite_escape(rw);
     } else if (rw->in_class) {
         rewrite_in_class(rw);
@@ -168,7 +191,7 @@ static void rewrite_step(rewriter *rw)
 
 static hg_result rewrite(const hg_log *log, const char *label, const char *text, hg_bytes *out)
 {
-    rewriter rw = {text, text + strlen(text), {NULL, 0, 0}, NULL, 0, 1, 0, ""};
+    rewriter rw = {text, text + strlen(text), {NULL, 0, 0}, NULL, 0, 1, 0, 0, ""};
 
     while (rw.at < rw.end && !rw.refused && !rw.memory)
         rewrite_step(&rw);

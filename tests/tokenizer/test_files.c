@@ -229,6 +229,11 @@ static void test_patterns(void **state)
         {{.pre_tokenizer = REGEX("a{,3}")}, "{,"},
         {{.pre_tokenizer = REGEX("a(?i)b")}, "(?i: ...)"},
         {{.pre_tokenizer = REGEX("(?m:a.b)")}, "(?i: ...)"},
+        {{.pre_tokenizer =
+              REGEX("ss|[\\u4e00-\\u9fa5]|(?i:'s|'t|'re|'ve|'m|'ll|'d)|[\\u4e00-\\u9fa5]")},
+         NULL},
+        {{.pre_tokenizer = REGEX("(?i:\\u00df)")}, "fold"},
+        {{.pre_tokenizer = REGEX("(?i)FIne")}, "fold"},
         {{.pre_tokenizer = REGEX("(*UTF)a")}, "(*"},
         {{.pre_tokenizer = REGEX("(a)\\\\1")}, "\\1"},
         {{.pre_tokenizer = REGEX("a(")}, "regular expression"},
