@@ -47,7 +47,7 @@ extern const hg_shape hg_shapes[];
 extern const uint32_t hg_shape_count;
 
 /* Elements of a binding: those that the call may touch, and at an output a few that it must not. */
-uint64_t hg_shape_elements(const hg_shape *shape, uint32_t bind);
+uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind);
 
 /* Bytes of these elements when the w binding has this type; a multiple of 4. */
 uint64_t hg_shape_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dtype);

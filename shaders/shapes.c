@@ -305,7 +305,7 @@ static uint64_t norm_rope_elements(const hg_shape *shape, uint32_t bind)
     }
 }
 
-uint64_t hg_shape_elements(const hg_shape *shape, uint32_t bind)
+uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
 {
     const hg_params *p = &shape->params;
 
@@ -354,7 +354,7 @@ static uint32_t element_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dty
 
 uint64_t hg_shape_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dtype)
 {
-    const uint64_t bytes = hg_shape_elements(shape, bind) * element_bytes(shape, bind, dtype);
+    const uint64_t bytes = hg_shape_bind_elements(shape, bind) * element_bytes(shape, bind, dtype);
 
     return (bytes + 3) / 4 * 4;
 }
@@ -504,7 +504,7 @@ static void fill_table(uint64_t pairs, uint64_t *state, float *table)
 
 void hg_shape_fill(const hg_shape *shape, uint32_t bind, hg_dtype dtype, void *out)
 {
-    const uint64_t count = hg_shape_elements(shape, bind);
+    const uint64_t count = hg_shape_bind_elements(shape, bind);
     const hg_bind_row *row = &hg_kernels[shape->kernel].bind[bind];
     uint64_t state = (uint64_t)(shape - hg_shapes) * 64 + bind;
     uint64_t width = 1;

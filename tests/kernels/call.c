@@ -70,7 +70,7 @@ bool hg_call_make(hg_call *call, const hg_variant *variant, const hg_shape *shap
     void *bind[HG_BINDS_MAX] = {NULL};
 
     for (uint32_t b = 0; b < kernel->bind_count; b++) {
-        elements[b] = hg_shape_elements(shape, b);
+        elements[b] = hg_shape_bind_elements(shape, b);
         size_bytes[b] = hg_shape_bytes(shape, b, variant->dtype);
     }
     if (!hg_call_make_sizes(call, variant, &shape->params, size_bytes))
