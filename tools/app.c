@@ -67,8 +67,7 @@ static size_t quote(char *at, const char *word)
     *at++ = '\'';
     for (; *word; word++) {
         if (*word == '\'') {
-            memcpy(at, "'\\''", 4);
-            at += 4;
+            at = stpcpy(at, "'\\''");
         } else {
             *at++ = *word;
         }
@@ -87,8 +86,7 @@ static char *quote_all(int argc, char **argv)
     line = at = malloc(room);
     if (!line)
         return NULL;
-    memcpy(at, "headgate", 8);
-    at += 8;
+    at = stpcpy(at, "headgate");
     for (int i = 1; i < argc; i++) {
         *at++ = ' ';
         if (is_plain(argv[i])) {

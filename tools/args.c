@@ -261,9 +261,8 @@ static hg_result check_operands(const hg_args *args)
     const hg_command *command = args->command;
 
     if (args->operand_count < command->operands_min)
-        return hg_message_fail(HG_ERR_ARGUMENT, "%s needs %s: headgate %s %s", command->name,
-                               args->operand_count == 0 ? "its operands" : "more operands",
-                               command->name, command->operands);
+        return hg_message_fail(HG_ERR_ARGUMENT, "%s needs %s; see 'headgate %s --help'",
+                               command->name, command->operands, command->name);
     if (args->operand_count > command->operands_max)
         return hg_message_fail(
             HG_ERR_ARGUMENT, "%s does not know what to do with '%s': headgate %s %s", command->name,

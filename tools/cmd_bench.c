@@ -108,15 +108,15 @@ out:
 static hg_result prepare(bench_job *job)
 {
     uint64_t state = job->seed;
-    uint32_t most = 0, rows = job->prefill_count + job->decode_count;
+    uint32_t most = 1, rows = job->prefill_count + job->decode_count;
 
     for (uint32_t i = 0; i < job->prefill_count; i++)
         most = job->prefill[i] > most ? job->prefill[i] : most;
     for (uint32_t i = 0; i < job->decode_count; i++)
         most = job->decode[i] + 1 > most ? job->decode[i] + 1 : most;
     job->ids = malloc((size_t)most * sizeof(*job->ids));
-    job->logits = malloc((size_t)job->source.info.vocab * sizeof(*job->logits));
-    job->rows = calloc((size_t)rows * job->machine_count, sizeof(*job->rows));
+    job->logits = malloc(((size_t)job->source.info.vocab + 1) * sizeof(*job->logits));
+    job->rows = calloc((size_t)rows * job->machine_count + 1, sizeof(*job->rows));
     if (!job->ids || !job->logits || !job->rows)
         return hg_message_fail(HG_ERR_HOST_MEMORY, "out of memory");
     for (uint32_t i = 0; i < most; i++)

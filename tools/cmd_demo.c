@@ -193,6 +193,7 @@ static hg_result draw_overview(hg_app *app, demo_job *job)
     hg_provenance provenance = job->models[0].provenance;
     hg_picture picture = {.provenance = &provenance,
                           .layout = HG_FIGURE_GRID,
+                          .columns = 1,
                           .title = "Attention probabilities of the sample models, mean over heads",
                           .subtitle = about_samples};
     hg_figure_panel *panels = NULL;

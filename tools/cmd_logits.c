@@ -104,7 +104,7 @@ static hg_result show_top(hg_app *app, logits_job *job)
 {
     uint32_t vocab = job->source.info.vocab;
     float *logits = malloc((size_t)vocab * sizeof(*logits));
-    int32_t *order = malloc(((size_t)job->top + 1) * sizeof(*order));
+    int32_t *order = calloc((size_t)job->top + 1, sizeof(*order));
     double lse;
     hg_result res;
 

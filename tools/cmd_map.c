@@ -27,7 +27,8 @@ typedef struct map_job {
     hg_output *output;
     uint32_t format;
     uint32_t scale;
-    char target[HG_NAME_SIZE + 64];
+    const char *target; /* "-": standard output */
+    char default_target[HG_NAME_SIZE + 64];
 } map_job;
 
 static int ends_with(const char *text, const char *end)
@@ -81,10 +82,12 @@ static hg_result open_output(hg_app *app, map_job *job)
     if (!target && job->format == FORMAT_JSON && hg_args_count(app->args, HG_OPTION_JSON)) {
         target = "-"; /* --json alone means standard output, as in every command */
     } else if (!target) {
-        snprintf(job->target, sizeof(job->target), "%s_selected_layer_attention_maps.%s",
-                 job->source.name, format_names[job->format]);
-        target = job->target;
+        snprintf(job->default_target, sizeof(job->default_target),
+                 "%s_selected_layer_attention_maps.%s", job->source.name,
+                 format_names[job->format]);
+        target = job->default_target;
     }
+    job->target = target;
     if (strcmp(target, "-") == 0 && (job->format == FORMAT_PNG || job->format == FORMAT_PDF) &&
         isatty(STDOUT_FILENO))
         return hg_message_fail(
@@ -280,9 +283,9 @@ static hg_result make(hg_app *app, map_job *job)
                               &job->provenance));
     HG_TRY(job->format == FORMAT_JSON ? write_json(job) : draw(app, job));
     HG_TRY(hg_interrupt_check());
-    snprintf(job->target, sizeof(job->target), "%s", hg_output_name(job->output));
     HG_TRY(hg_output_commit(&job->output));
-    hg_message_note("wrote %s", job->target);
+    if (strcmp(job->target, "-") != 0)
+        hg_message_note("wrote %s", job->target);
 out:
     return res;
 }

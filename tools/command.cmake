@@ -3,21 +3,31 @@
 pkg_check_modules(LIBCRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 include(GNUInstallDirs)
 
-# Objects apart from the program, so that tests can link parts of it.
+# hg_command_base needs no library: the command line, messages, outputs. hg_command is the rest, apart from main.c.
+# Both are objects, so that tests can link them.
+add_library(hg_command_base OBJECT args.c help.c interrupt.c json_writer.c message.c numbers.c options.c output.c
+                                   progress.c safetensors_write.c)
+target_include_directories(hg_command_base PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/engine/include
+                                                  ${PROJECT_SOURCE_DIR}/host/include)
+target_compile_definitions(hg_command_base PUBLIC _XOPEN_SOURCE=700) # realpath
+target_link_libraries(hg_command_base PUBLIC Threads::Threads m)
+
 add_library(
   hg_command OBJECT
-  app.c args.c choice.c cmd_bench.c cmd_demo.c cmd_devices.c cmd_inspect.c cmd_logits.c cmd_map.c cmd_metrics.c cmd_tokenize.c
-  commands.c digest.c dump.c evaluate.c help.c interrupt.c json_writer.c machine.c maps.c message.c numbers.c options.c output.c
-  picture.c progress.c prompt.c provenance.c safetensors_write.c source.c)
-target_include_directories(
-  hg_command PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR}/host/include)
-# realpath is an XSI function.
-target_compile_definitions(hg_command PRIVATE _XOPEN_SOURCE=700 HG_SAMPLES_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/samples")
-target_link_libraries(hg_command PUBLIC PkgConfig::LIBCRYPTO Threads::Threads m)
+  app.c choice.c cmd_bench.c cmd_demo.c cmd_devices.c cmd_inspect.c cmd_logits.c cmd_map.c cmd_metrics.c cmd_tokenize.c
+  commands.c digest.c dump.c evaluate.c machine.c maps.c picture.c prompt.c provenance.c source.c)
+target_compile_definitions(hg_command PRIVATE HG_SAMPLES_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/samples")
+target_link_libraries(hg_command PUBLIC hg_command_base PkgConfig::LIBCRYPTO)
+if(NOT TARGET hg_figure)
+  target_sources(hg_command PRIVATE figure_none.c)
+endif()
 
 if(TARGET headgate_lib)
   add_executable(headgate main.c)
-  target_link_libraries(headgate PRIVATE hg_command hg_figure headgate_lib)
+  target_link_libraries(headgate PRIVATE hg_command hg_command_base headgate_lib)
+  if(TARGET hg_figure)
+    target_link_libraries(headgate PRIVATE hg_figure)
+  endif()
   install(TARGETS headgate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   foreach(sample baseline gate_elementwise gate_headwise)
     install(DIRECTORY samples/${sample} DESTINATION ${CMAKE_INSTALL_DATADIR}/headgate/samples

@@ -81,10 +81,9 @@ typedef struct dump_item {
 } dump_item;
 
 typedef struct dump_state {
-    hg_app *app;
     const hg_model_info *info;
     hg_session *session;
-    hg_tensor_file file;
+    hg_tensor_file *file;
     dump_item *items;
     hg_tensor_spec *specs;
     uint32_t count;
@@ -157,7 +156,7 @@ static uint64_t buffer_floats(const dump_state *d)
 
 static hg_result append(dump_state *d, uint64_t floats)
 {
-    return hg_tensor_file_append(&d->file, d->buffer, floats * sizeof(float));
+    return hg_tensor_file_append(d->file, d->buffer, floats * sizeof(float));
 }
 
 static hg_result write_ids(dump_state *d)
@@ -168,7 +167,7 @@ static hg_result write_ids(dump_state *d)
     for (uint64_t i = 0; i < d->tokens && res == HG_OK; i++) {
         int64_t id = ids[i];
 
-        res = hg_tensor_file_append(&d->file, &id, sizeof(id));
+        res = hg_tensor_file_append(d->file, &id, sizeof(id));
     }
     return res;
 }
@@ -245,7 +244,7 @@ static hg_result start_file(dump_state *d, const hg_provenance *provenance, hg_o
         {"headgate.command", provenance->command},
     };
 
-    return hg_tensor_file_start(&d->file, output, d->specs, d->count, notes,
+    return hg_tensor_file_start(d->file, output, d->specs, d->count, notes,
                                 sizeof(notes) / sizeof(notes[0]));
 }
 
@@ -254,7 +253,8 @@ hg_result hg_dump_write(hg_app *app, const hg_dump_what *what, const hg_model_in
                         const hg_provenance *provenance, hg_output *output)
 {
     size_t room = 2 * (size_t)layers->count + info->layers + 8;
-    dump_state d = {.app = app, .info = info, .session = session};
+    hg_tensor_file file;
+    dump_state d = {.info = info, .session = session, .file = &file};
     hg_result res;
 
     d.tokens = hg_session_tokens(session);
@@ -271,7 +271,7 @@ hg_result hg_dump_write(hg_app *app, const hg_dump_what *what, const hg_model_in
         hg_meter_step(&app->meter, "dump", i, d.count);
         HG_TRY(write_item(&d, &d.items[i]));
     }
-    hg_tensor_file_finish(&d.file);
+    hg_tensor_file_finish(&file);
 out:
     hg_meter_stop(&app->meter);
     free(d.buffer);

@@ -108,16 +108,6 @@ void hg_message(hg_log_level level, const char *format, ...)
     va_end(args);
 }
 
-hg_result hg_message_fail(hg_result result, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    say(HG_LOG_ERROR, format, args);
-    va_end(args);
-    return result;
-}
-
 void hg_message_note(const char *format, ...)
 {
     char text[LINE_SIZE];

@@ -16,8 +16,8 @@ hg_log_level hg_message_level(void);
 void hg_message(hg_log_level level, const char *format, ...) HG_PRINTF(2, 3);
 /* A line that is no warning but should be seen unless -q. */
 void hg_message_note(const char *format, ...) HG_PRINTF(1, 2);
-/* Says it as an error and returns result. */
-hg_result hg_message_fail(hg_result result, const char *format, ...) HG_PRINTF(2, 3);
+/* Says it as an error; its value is result. A macro, so that an analyser sees that it fails. */
+#define hg_message_fail(result, ...) (hg_message(HG_LOG_ERROR, __VA_ARGS__), (result))
 
 /* 1: standard error is a terminal that can redraw a line, and -q was not given. */
 int hg_message_live(void);

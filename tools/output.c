@@ -178,11 +178,6 @@ hg_result hg_output_take(hg_output **output, char **data, size_t *bytes)
     return HG_OK;
 }
 
-const char *hg_output_name(const hg_output *output)
-{
-    return output->name;
-}
-
 hg_result hg_output_write(hg_output *output, const void *data, size_t bytes)
 {
     if (output->failed)

@@ -17,8 +17,6 @@ hg_result hg_output_open(const char *path, hg_output **out);
 hg_result hg_output_open_memory(hg_output **out);
 /* What was written to it, freed by the caller; frees the output. */
 hg_result hg_output_take(hg_output **output, char **data, size_t *bytes);
-/* The target as the user wrote it; "standard output" for "-". */
-const char *hg_output_name(const hg_output *output);
 hg_result hg_output_write(hg_output *output, const void *data, size_t bytes);
 hg_result hg_output_text(hg_output *output, const char *text);
 hg_result hg_output_format(hg_output *output, const char *format, ...) HG_PRINTF(2, 3);

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-hg_result hg_picture_create(const hg_app *app, const hg_picture *picture, hg_figure **out)
+hg_result hg_picture_create(const hg_app *app, hg_picture *picture, hg_figure **out)
 {
     hg_figure_params params = {.struct_size = sizeof(params)};
-    hg_figure_fact facts[HG_FACT_COUNT];
 
     params.layout = picture->layout;
     params.panels = picture->panels;
@@ -21,8 +20,8 @@ hg_result hg_picture_create(const hg_app *app, const hg_picture *picture, hg_fig
     params.footer = picture->footer;
     params.row_titles = picture->row_titles;
     params.scale = picture->scale;
-    params.facts = facts;
-    params.fact_count = hg_provenance_facts(picture->provenance, facts);
+    params.facts = picture->facts;
+    params.fact_count = hg_provenance_facts(picture->provenance, picture->facts);
     params.log = app->log;
     return hg_figure_create(&params, out);
 }
@@ -58,9 +57,11 @@ void hg_prompt_show(const hg_prompt *prompt, char *text, size_t bytes)
     if (length > room)
         length = whole(prompt->text, room);
     for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)prompt->text[i];
+        char c = prompt->text[i];
 
-        text[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+        text[i] = c;
+        if ((unsigned char)c < 0x20 || c == 0x7f)
+            text[i] = ' ';
     }
     snprintf(text + length, bytes - length, "%s", length < prompt->bytes ? "\xe2\x80\xa6" : "");
 }

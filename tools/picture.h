@@ -15,9 +15,11 @@ typedef struct hg_picture {
     uint32_t panel_count, columns;
     const char *const *row_titles;
     hg_figure_scale scale;
+    hg_figure_fact facts[HG_FACT_COUNT]; /* filled by hg_picture_create */
 } hg_picture;
 
-hg_result hg_picture_create(const hg_app *app, const hg_picture *picture, hg_figure **out);
+/* The picture, and all it points to, must live until hg_figure_destroy. */
+hg_result hg_picture_create(const hg_app *app, hg_picture *picture, hg_figure **out);
 /* Into an open output; not committed. */
 hg_result hg_picture_write(hg_figure *figure, hg_figure_format format, hg_output *output);
 

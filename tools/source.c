@@ -38,11 +38,13 @@ static void make_name(const char *spelling, int is_folder, char out[HG_NAME_SIZE
     while (begin > 0 && !strchr(ends, spelling[begin - 1]))
         begin--;
     for (size_t i = begin; i < end && at < out + HG_NAME_SIZE - 64; i++) {
-        unsigned char c = (unsigned char)spelling[i];
+        char c = spelling[i];
 
         if (!is_folder && c == '@')
             break;
-        *at++ = c < 0x20 || c == 0x7f || c == '/' ? '_' : (char)c;
+        if ((unsigned char)c < 0x20 || c == 0x7f || c == '/')
+            c = '_';
+        *at++ = c;
     }
     *at = '\0';
     if (out[0] == '\0')
