@@ -84,16 +84,20 @@ hg_result hg_vk_fail(hg_vk_dev *dev, VkResult result, const char *what)
                        : "");
 }
 
-/* Layers write paragraphs; the log takes one line. */
-static void say_message(hg_vk_instance *instance, hg_log_level level, const char *text)
+/* Layers write paragraphs; the log takes one line. Newer ones leave the name of the rule out of it.
+ */
+static void say_message(hg_vk_instance *instance, hg_log_level level, const char *name,
+                        const char *text)
 {
+    int named = name && !strstr(text, name);
     char line[1800];
     size_t used = 0;
 
     for (; *text && used + 1 < sizeof(line); text++)
         line[used++] = (char)(*text == '\n' || *text == '\r' || *text == '\t' ? ' ' : *text);
     line[used] = '\0';
-    hg_say(&instance->log, level, "Vulkan validation: %s", line);
+    hg_say(&instance->log, level, "Vulkan validation: %s%s%s", named ? name : "", named ? ": " : "",
+           line);
 }
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -108,7 +112,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     pthread_mutex_lock(&instance->message_lock);
     if (instance->message_count)
         ++*instance->message_count;
-    say_message(instance, error ? HG_LOG_ERROR : HG_LOG_WARNING,
+    say_message(instance, error ? HG_LOG_ERROR : HG_LOG_WARNING, data->pMessageIdName,
                 data->pMessage ? data->pMessage : "a message without text");
     pthread_mutex_unlock(&instance->message_lock);
     return VK_FALSE;

@@ -335,6 +335,7 @@ hg_result hg_vk_instance_create(const hg_vk_instance_desc *desc, hg_vk_instance 
 {
     hg_vk_instance *instance = calloc(1, sizeof(*instance));
     instance_offer offer;
+    VkResult result;
     hg_result res = HG_OK;
 
     *out = NULL;
@@ -354,7 +355,15 @@ hg_result hg_vk_instance_create(const hg_vk_instance_desc *desc, hg_vk_instance 
         goto out;
     }
     instance->debug_utils = offer.debug_utils;
-    HG_TRY(refuse(desc, create_handle(instance, &offer), "vkCreateInstance"));
+    result = create_handle(instance, &offer);
+    if (result == VK_ERROR_EXTENSION_NOT_PRESENT && offer.layer_settings) {
+        offer.layer_settings = 0;
+        hg_say(&desc->log, HG_LOG_INFO,
+               "Vulkan: the loader is older than its validation layer, which may overlook hazards "
+               "between shaders; use those of one release");
+        result = create_handle(instance, &offer);
+    }
+    HG_TRY(refuse(desc, result, "vkCreateInstance"));
     HG_TRY(load_instance(instance, desc->severity));
     if (desc->validate && !instance->debug_utils) {
         res = refuse_validation(desc);
