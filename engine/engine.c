@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "hazard.h"
+#include "params.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +46,27 @@ static hg_result all_devices(const hg_log *log, hg_snapshot **out, uint32_t *cou
     return HG_OK;
 }
 
+/* The caller's array has elements of the size that the first one names. */
+static void copy_devices(hg_device_info *out, const hg_snapshot *all, uint32_t count)
+{
+    const size_t stride = count ? hg_struct_known(out, sizeof(*out)) : 0;
+    const uint32_t told = (uint32_t)stride;
+
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy((char *)out + i * stride, &told, sizeof(told));
+        hg_struct_out((char *)out + i * stride, &all[i], sizeof(all[i]));
+    }
+}
+
 hg_result hg_devices(const hg_devices_params *params, hg_device_info *out, uint32_t *count)
 {
-    static const hg_log silent;
-    const hg_log *log = params ? &params->log : &silent;
+    hg_devices_params own;
+    const hg_log *log = &own.log;
     hg_snapshot *all = NULL;
     uint32_t total = 0;
     hg_result res = HG_OK;
 
+    hg_struct_in(&own, sizeof(own), params);
     if (!count)
         return hg_fail(log, HG_ERR_ARGUMENT, "hg_devices: count is NULL");
     HG_TRY(all_devices(log, &all, &total));
@@ -61,7 +75,7 @@ hg_result hg_devices(const hg_devices_params *params, hg_device_info *out, uint3
     } else {
         if (*count > total)
             *count = total;
-        memcpy(out, all, (size_t)*count * sizeof(*out));
+        copy_devices(out, all, *count);
     }
 out:
     free(all);
@@ -104,16 +118,17 @@ out:
     return res;
 }
 
-hg_result hg_engine_create(const hg_engine_params *params, hg_engine **out)
+hg_result hg_engine_create(const hg_engine_params *theirs, hg_engine **out)
 {
+    hg_engine_params own;
+    const hg_engine_params *params = &own;
     hg_engine *engine = NULL;
     hg_result res = HG_OK;
 
     if (!out)
         return HG_ERR_ARGUMENT;
     *out = NULL;
-    if (!params)
-        return HG_ERR_ARGUMENT;
+    hg_struct_in(&own, sizeof(own), theirs);
     engine = calloc(1, sizeof(*engine));
     if (!engine)
         return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "no memory for an engine");
@@ -160,8 +175,7 @@ hg_result hg_engine_describe(const hg_engine *engine, hg_device_info *out)
 {
     if (!engine || !out)
         return HG_ERR_ARGUMENT;
-    *out = engine->plan.device;
-    out->struct_size = sizeof(*out);
+    hg_struct_out(out, &engine->plan.device, sizeof(*out));
     return HG_OK;
 }
 
@@ -185,8 +199,7 @@ uint32_t hg_engine_validation_messages(const hg_engine *engine)
 
 void hg_engine_count(const hg_engine *engine, hg_engine_counters *out)
 {
-    *out = engine->counters;
-    out->struct_size = sizeof(*out);
+    hg_struct_out(out, &engine->counters, sizeof(*out));
 }
 
 hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)
@@ -198,11 +211,11 @@ hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)
     if (!out || index >= hg_variant_count)
         return HG_ERR_ARGUMENT;
     v = &hg_variants[index];
-    *out = (hg_kernel_info){.struct_size = sizeof(*out),
-                            .kernel = hg_kernels[v->kernel].name,
-                            .tier = tiers[v->tier],
-                            .dtype = dtypes[v->dtype],
-                            .threads = v->threads,
-                            .exact = v->tier == HG_TIER_T0 || v->tier == HG_TIER_T0C};
+    const hg_kernel_info info = {.kernel = hg_kernels[v->kernel].name,
+                                 .tier = tiers[v->tier],
+                                 .dtype = dtypes[v->dtype],
+                                 .threads = v->threads,
+                                 .exact = v->tier == HG_TIER_T0 || v->tier == HG_TIER_T0C};
+    hg_struct_out(out, &info, sizeof(info));
     return HG_OK;
 }

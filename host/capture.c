@@ -6,6 +6,7 @@
 #include <headgate/capture.h>
 
 #include "check.h"
+#include "params.h"
 #include "session_state.h"
 
 #include <string.h>
@@ -35,9 +36,10 @@ static hg_result need_kept(const hg_session *s, uint32_t layer, const hg_mem *ke
 static hg_result settle_map(const hg_session *s, const hg_map_params *params, hg_map_params *out)
 {
     const uint32_t heads = s->model->config.heads;
-    hg_map_params p = *params;
+    hg_map_params p;
     hg_result res = HG_OK;
 
+    hg_struct_in(&p, sizeof(p), params);
     HG_TRY(need_layer(s, p.layer));
     HG_TRY(need_kept(s, p.layer, s->kept[p.layer].q, "attention maps"));
     if (p.head_count == 0)

@@ -6,6 +6,7 @@
 #include "model_weights.h"
 
 #include "check.h"
+#include "params.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,8 +257,8 @@ out:
 hg_result hg_model_load(hg_engine *engine, const hg_checkpoint *checkpoint,
                         const hg_model_params *params, hg_model **out)
 {
-    static const hg_model_params plain;
-    const hg_model_params *p = params ? params : &plain;
+    hg_model_params own;
+    const hg_model_params *p = &own;
     hg_model *m = NULL;
     slot *slots = NULL;
     hg_result res = HG_OK;
@@ -265,6 +266,7 @@ hg_result hg_model_load(hg_engine *engine, const hg_checkpoint *checkpoint,
     if (!out)
         return HG_ERR_ARGUMENT;
     *out = NULL;
+    hg_struct_in(&own, sizeof(own), params);
     if (!engine || !checkpoint)
         return hg_fail(&p->log, HG_ERR_ARGUMENT, "hg_model_load: engine or checkpoint is NULL");
     m = calloc(1, sizeof(*m));
@@ -325,8 +327,7 @@ void hg_model_free(hg_model **model)
 
 void hg_model_describe(const hg_model *model, hg_model_info *out)
 {
-    *out = model->info;
-    out->struct_size = sizeof(*out);
+    hg_struct_out(out, &model->info, sizeof(*out));
 }
 
 hg_engine *hg_model_engine(const hg_model *model)

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "forward.h"
+#include "params.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -280,16 +281,19 @@ static hg_result copy_params(hg_session *s, const hg_session_params *params)
     return HG_OK;
 }
 
-hg_result hg_session_create(hg_model *model, const hg_session_params *params, hg_session **out)
+hg_result hg_session_create(hg_model *model, const hg_session_params *theirs, hg_session **out)
 {
+    hg_session_params own;
+    const hg_session_params *params = &own;
     hg_session *s = NULL;
     hg_result res = HG_OK;
 
     if (!out)
         return HG_ERR_ARGUMENT;
     *out = NULL;
-    if (!model || !params)
+    if (!model || !theirs)
         return HG_ERR_ARGUMENT;
+    hg_struct_in(&own, sizeof(own), theirs);
     if (params->max_tokens == 0 || params->max_tokens > INT32_MAX)
         return hg_fail(&params->log, HG_ERR_ARGUMENT,
                        "a session needs room for 1 to 2^31 - 1 tokens, found %u",

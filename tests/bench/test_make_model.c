@@ -46,8 +46,8 @@ static void forms_agree(void **state)
     (void)state;
     for (int index = 0; index < 9; index++) {
         char options[256];
-        hg_model_info info[2];
-        hg_scan found[2];
+        hg_model_info info[2] = {{0}};
+        hg_scan found[2] = {{0}};
         for (int form = 0; form < 2; form++) {
             (void)snprintf(options, sizeof options,
                            "--layers 2 --vocab 1001 %s --gate %s --dtype %s --format %s",
@@ -72,8 +72,8 @@ static void forms_agree(void **state)
  * parameters by the formula. */
 static void shape_is_as_asked(void **state)
 {
-    hg_model_info info;
-    hg_scan found;
+    hg_model_info info = {0};
+    hg_scan found = {0};
     (void)state;
     assert_int_equal(run("made", "--preset 1.7b --gate headwise --hidden 64 --vocab 512 --ffn 96"),
                      0);

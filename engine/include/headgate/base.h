@@ -4,7 +4,8 @@
  *
  * Rules that hold everywhere and are stated once:
  *  - a params struct need only live until the call returns; all zero is the default; struct_size is
- *    sizeof the struct as the caller knows it (0 is taken as the size of this version);
+ *    sizeof the struct as the caller knows it (0 is taken as the size of this version); a struct
+ *    that a call fills is set to { struct_size } or to zeros before;
  *  - every create writes NULL to its out-pointer first, every destroy takes the address of the
  *    handle, accepts NULL inside, and leaves NULL;
  *  - a negative result is an error; the sentence about it (expected, found, what to do) has gone to

@@ -93,7 +93,7 @@ typedef struct hg_devices_params {
  * Every Vulkan device, every OpenCL device and the reference, in our order: discrete, integrated,
  * virtual, other, CPU, the reference last; then Vulkan before OpenCL; then name, driver, uuid.
  * Two calls: out NULL writes the number to *count; else *count is the room on entry and the number
- * written on return. A loader that is missing is not an error: there are then fewer devices.
+ * written on return; out[0].struct_size is the size of the elements. A loader that is missing is not an error: there are then fewer devices.
  */
 HG_API hg_result hg_devices(const hg_devices_params *params, hg_device_info *out, uint32_t *count);
 
@@ -123,6 +123,7 @@ typedef struct hg_engine_params {
     hg_log log;
 } hg_engine_params;
 
+/* params NULL: all defaults. */
 HG_API hg_result hg_engine_create(const hg_engine_params *params, hg_engine **out);
 HG_API void hg_engine_destroy(hg_engine **engine); /* sessions and models must be gone before */
 
