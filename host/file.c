@@ -98,7 +98,7 @@ void hg_file_unmap(hg_file *file)
 {
     /* munmap takes the address as it was given by mmap, which was not const. */
     if (file->data)
-        munmap((void *)(uintptr_t)file->data, (size_t)file->bytes);
+        munmap((void *)file->data, (size_t)file->bytes);
     *file = (hg_file){NULL, 0};
 }
 
@@ -152,8 +152,7 @@ void hg_file_release_pages(const hg_file *file, const void *data, uint64_t bytes
     begin = (begin + page - 1) / page * page;
     end = end / page * page;
     if (end > begin)
-        (void)madvise((void *)(uintptr_t)(file->data + begin), (size_t)(end - begin),
-                      MADV_DONTNEED);
+        (void)madvise((void *)(file->data + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
 char *hg_path_join(const char *folder, const char *name)

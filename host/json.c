@@ -209,7 +209,7 @@ hg_result hg_json_number(const hg_json_from *from, const char *key, const double
     *out = fallback ? *fallback : 0;
     if (!value && fallback)
         return HG_OK;
-    if (!cJSON_IsNumber(value))
+    if (!value || !cJSON_IsNumber(value))
         return say_wrong(from, key, "a number");
     *out = value->valuedouble;
     return HG_OK;
@@ -236,7 +236,7 @@ hg_result hg_json_string(const hg_json_from *from, const char *key, const char *
     *out = fallback;
     if (!value && fallback)
         return HG_OK;
-    if (!cJSON_IsString(value))
+    if (!value || !cJSON_IsString(value))
         return say_wrong(from, key, "a string");
     *out = value->valuestring;
     return HG_OK;

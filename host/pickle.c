@@ -86,8 +86,9 @@ typedef struct machine {
 
 static hg_result bad(const machine *m, const char *what)
 {
-    return hg_fail(m->log, HG_ERR_FILE, "%s: no sound state dict: at byte %llu: %s", m->label,
-                   (unsigned long long)m->op_at, what);
+    hg_say(m->log, HG_LOG_ERROR, "%s: no sound state dict: at byte %llu: %s", m->label,
+           (unsigned long long)m->op_at, what);
+    return HG_ERR_FILE;
 }
 
 static hg_result pool_reserve(const machine *m, pool *p, uint32_t count)
@@ -102,8 +103,10 @@ static hg_result pool_reserve(const machine *m, pool *p, uint32_t count)
     while (room < count)
         room *= 2;
     items = realloc(p->items, room * p->element_bytes);
-    if (!items)
-        return hg_fail(m->log, HG_ERR_HOST_MEMORY, "%s: out of memory", m->label);
+    if (!items) {
+        hg_say(m->log, HG_LOG_ERROR, "%s: out of memory", m->label);
+        return HG_ERR_HOST_MEMORY;
+    }
     p->items = items;
     p->room = room;
     return HG_OK;
@@ -123,8 +126,10 @@ static value *value_at(const machine *m, uint32_t index)
     return (value *)m->values.items + index;
 }
 
+/* index < stack.count, so there are items. */
 static uint32_t stack_at(const machine *m, uint32_t index)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     return ((const uint32_t *)m->stack.items)[index];
 }
 
@@ -153,6 +158,7 @@ static hg_result push_kind(machine *m, kind k)
 
 static hg_result pop(machine *m, uint32_t *index)
 {
+    *index = 0;
     if (m->stack.count == 0)
         return bad(m, "it takes a value from an empty stack");
     *index = stack_at(m, m->stack.count - 1);
@@ -167,6 +173,7 @@ static hg_result find_mark(const machine *m, uint32_t *first)
 {
     uint32_t at = m->stack.count;
 
+    *first = 0;
     while (at > 0 && value_at(m, stack_at(m, at - 1))->kind != MARK)
         at--;
     if (at == 0)
@@ -297,7 +304,7 @@ static void show_name(char *buffer, size_t size, const uint8_t *line, uint64_t b
     size_t i;
 
     for (i = 0; i < bytes && i + 1 < size; i++)
-        buffer[i] = line[i] > 0x20 && line[i] < 0x7f ? (char)line[i] : '?';
+        buffer[i] = (char)(line[i] > 0x20 && line[i] < 0x7f ? line[i] : (uint8_t)'?');
     buffer[i] = 0;
 }
 

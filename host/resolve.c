@@ -262,8 +262,8 @@ static hg_result find_commit(const search *s, char commit[COMMIT_CHARS_MAX + 1])
 
 static hg_result find_in_cache(search *s, char *path, size_t path_size)
 {
-    char commit[COMMIT_CHARS_MAX + 1], snapshots[PATH_SIZE], found[PATH_SIZE],
-        prefix[4 * PART_SIZE + 8];
+    char commit[COMMIT_CHARS_MAX + 1] = "", snapshots[PATH_SIZE] = "", found[PATH_SIZE] = "",
+                                   prefix[4 * PART_SIZE + 8];
     hg_result res;
     int n;
 

@@ -159,45 +159,53 @@ out:
     return res;
 }
 
+typedef struct range {
+    uint64_t begin, end;
+    const char *name;
+} range;
+
 static int order_ranges(const void *a, const void *b)
 {
-    const hg_tensor *x = *(const hg_tensor *const *)a, *y = *(const hg_tensor *const *)b;
+    const range *x = a, *y = b;
 
-    if (x->data != y->data)
-        return x->data < y->data ? -1 : 1;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return 0;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
 }
 
 /* The tensors must tile the data: where they do not, some number in the header is wrong. */
 static hg_result check_tiling(const reader *r, uint32_t first)
 {
     uint32_t count = r->table->count - first, i;
-    const hg_tensor **order = malloc((count ? count : 1) * sizeof(const hg_tensor *));
-    const uint8_t *end = r->data;
+    range *ranges = malloc((count ? count : 1) * sizeof(*ranges));
+    uint64_t end = 0;
     hg_result res = HG_OK;
 
-    if (!order)
+    if (!ranges)
         return hg_fail(r->log, HG_ERR_HOST_MEMORY, "%s: out of memory for %u tensors", r->path,
                        count);
-    for (i = 0; i < count; i++)
-        order[i] = &r->table->items[first + i];
-    qsort(order, count, sizeof(*order), order_ranges);
-    for (i = 0; i < count && res == HG_OK; i++) {
-        if (order[i]->data < end)
-            res = say_tensor(r, order[i]->name, "its data overlap those of another tensor");
-        else if (order[i]->data > end)
-            res = say_tensor(r, order[i]->name,
-                             "there are bytes before its data that belong to no tensor");
-        end = order[i]->data + order[i]->bytes;
+    for (i = 0; i < count; i++) {
+        const hg_tensor *tensor = &r->table->items[first + i];
+
+        ranges[i].begin = (uint64_t)(tensor->data - r->data);
+        ranges[i].end = ranges[i].begin + tensor->bytes;
+        ranges[i].name = tensor->name;
     }
-    if (res == HG_OK && end != r->data + r->bytes)
+    qsort(ranges, count, sizeof(*ranges), order_ranges);
+    for (i = 0; i < count && res == HG_OK; i++) {
+        if (ranges[i].begin < end)
+            res = say_tensor(r, ranges[i].name, "its data overlap those of another tensor");
+        else if (ranges[i].begin > end)
+            res = say_tensor(r, ranges[i].name,
+                             "there are bytes before its data that belong to no tensor");
+        end = ranges[i].end;
+    }
+    if (res == HG_OK && end != r->bytes)
         res = hg_fail(
             r->log, HG_ERR_FILE,
             "%s: %llu bytes at the end belong to no tensor; the file is damaged, fetch it again",
-            r->path, (unsigned long long)(r->data + r->bytes - end));
-    free(order);
+            r->path, (unsigned long long)(r->bytes - end));
+    free(ranges);
     return res;
 }
 

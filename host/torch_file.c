@@ -38,14 +38,15 @@ static const hg_zip_member *find_member(const reader *r, const char *a, const ch
                                         uint32_t b_bytes)
 {
     char name[NAME_BYTES_MAX];
-    size_t a_bytes = strlen(a);
+    uint64_t used = r->prefix_bytes;
 
-    if (r->prefix_bytes + a_bytes + b_bytes > sizeof(name))
+    if (used + strlen(a) + b_bytes > sizeof(name))
         return NULL;
     memcpy(name, r->prefix, r->prefix_bytes);
-    memcpy(name + r->prefix_bytes, a, a_bytes);
-    memcpy(name + r->prefix_bytes + a_bytes, b, b_bytes);
-    return hg_zip_find(&r->zip, name, r->prefix_bytes + a_bytes + b_bytes);
+    for (; *a; a++)
+        name[used++] = *a;
+    memcpy(name + used, b, b_bytes);
+    return hg_zip_find(&r->zip, name, used + b_bytes);
 }
 
 static hg_result find_pickle(reader *r)

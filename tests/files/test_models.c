@@ -107,9 +107,8 @@ static void check_table(const double *inv_freq, double scaling, uint32_t head_di
 {
     static const uint32_t firsts[] = {0, 1000, 1u << 20, UINT32_MAX - 7};
     uint32_t half = head_dim / 2, f, p, i;
-    float *table = calloc((size_t)8 * half, 2 * sizeof(*table));
+    float table[8 * HG_HEAD_DIM_MAX];
 
-    assert_non_null(table);
     for (f = 0; f < 4; f++) {
         hg_rope_table(inv_freq, scaling, head_dim, firsts[f], 8, table);
         for (p = 0; p < 8; p++) {
@@ -127,7 +126,6 @@ static void check_table(const double *inv_freq, double scaling, uint32_t head_di
             }
         }
     }
-    free(table);
 }
 
 static void check_rope(const char *folder, const hg_checkpoint *checkpoint, uint32_t tokens)
