@@ -46,6 +46,7 @@ uint64_t hg_engine_block_bytes(const hg_engine *engine);
 /* What the upload pass saw (docs/DECISIONS.md D9). */
 typedef struct hg_upload_counts {
     uint64_t nan_count, inf_count, tiny_count;
+    uint64_t huge_count; /* finite, 2^100 and above: sums of their products may overflow */
 } hg_upload_counts;
 
 /*

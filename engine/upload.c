@@ -13,7 +13,7 @@
 enum { SLICE_ELEMENTS = 1 << 18 }; /* of the buffer between file and map: stays in the cache */
 
 /* Exponent fields of float32 (and of bf16, its upper half). */
-enum { EXPONENT_2_NEG_50 = 127 - 50, EXPONENT_SPECIAL = 255 };
+enum { EXPONENT_2_NEG_50 = 127 - 50, EXPONENT_2_100 = 127 + 100, EXPONENT_SPECIAL = 255 };
 
 static uint16_t pass_bf16(uint16_t w, hg_upload_counts *counts)
 {
@@ -30,6 +30,7 @@ static uint16_t pass_bf16(uint16_t w, hg_upload_counts *counts)
         counts->tiny_count += (w & 0x7fffu) != 0;
         return 0;
     }
+    counts->huge_count += exponent >= EXPONENT_2_100;
     return w;
 }
 
@@ -48,6 +49,7 @@ static uint32_t pass_f32(uint32_t w, hg_upload_counts *counts)
         counts->tiny_count += (w & 0x7fffffffu) != 0;
         return 0;
     }
+    counts->huge_count += exponent >= EXPONENT_2_100;
     return w;
 }
 
@@ -97,7 +99,7 @@ static int plain_bf16(const uint8_t *source, size_t count)
 
         memcpy(&w, source + 2 * i, 2);
         exponent = (w >> 7) & 0xffu;
-        odd |= (uint32_t)((exponent - EXPONENT_2_NEG_50 >= EXPONENT_SPECIAL - EXPONENT_2_NEG_50) &
+        odd |= (uint32_t)((exponent - EXPONENT_2_NEG_50 >= EXPONENT_2_100 - EXPONENT_2_NEG_50) &
                           (w != 0));
     }
     return !odd;

@@ -212,6 +212,10 @@ static hg_result check_budget(hg_model *m, uint64_t needed)
 /* What the upload pass saw, in words (docs/DECISIONS.md D9). */
 static hg_result judge_counts(const hg_model *m, const hg_upload_counts *counts)
 {
+    if (counts->huge_count)
+        hg_say(&m->log, HG_LOG_WARNING,
+               "%llu weights are 2^100 or larger: sums of their products may overflow float32",
+               (unsigned long long)counts->huge_count);
     if (counts->nan_count + counts->inf_count == 0)
         return HG_OK;
     if (hg_engine_precision(m->engine) == HG_PRECISION_EXACT)
@@ -229,7 +233,7 @@ static hg_result judge_counts(const hg_model *m, const hg_upload_counts *counts)
 static hg_result upload_all(hg_model *m, const hg_checkpoint *c, const slot *slots, size_t count,
                             const hg_progress *progress)
 {
-    hg_upload_counts counts = {0, 0, 0};
+    hg_upload_counts counts = {0};
     uint64_t vector_bytes = 0, done = 0;
     const uint64_t total = place(slots, count, &vector_bytes);
     hg_result res = HG_OK;

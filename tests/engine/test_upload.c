@@ -58,20 +58,22 @@ static void flushes_and_counts_bf16(void **state)
 
 static void flushes_and_counts_f32_and_f16(void **state)
 {
-    const uint32_t in[5] = {0x3f800000, 0x80000000, 0x26800000, 0x267fffff, 0x7f800000};
-    const uint32_t want[5] = {0x3f800000, 0, 0x26800000, 0, 0x7f800000};
+    /* 1, -0, 2^-50, just below, Inf, 2^100 */
+    const uint32_t in[6] = {0x3f800000, 0x80000000, 0x26800000, 0x267fffff, 0x7f800000, 0x71800000};
+    const uint32_t want[6] = {0x3f800000, 0, 0x26800000, 0, 0x7f800000, 0x71800000};
     const uint16_t half_in[3] = {0x8000, 0x0001, 0x7e00};
     const uint16_t half_want[4] = {0, 0x0001, 0x7e00, 0};
     hg_engine *engine = engine_of(&(hg_engine_params){.threads = 1});
     hg_upload_counts counts = {0};
-    uint32_t back[5];
+    uint32_t back[6];
     uint16_t half_back[4];
 
     (void)state;
-    pass(engine, in, sizeof(in), HG_DTYPE_F32, 5, (uint8_t *)back, &counts);
+    pass(engine, in, sizeof(in), HG_DTYPE_F32, 6, (uint8_t *)back, &counts);
     assert_memory_equal(back, want, sizeof(want));
     assert_int_equal(counts.tiny_count, 1);
     assert_int_equal(counts.inf_count, 1);
+    assert_int_equal(counts.huge_count, 1);
     pass(engine, half_in, sizeof(half_in), HG_DTYPE_F16, 3, (uint8_t *)half_back, &counts);
     assert_memory_equal(half_back, half_want, sizeof(half_want));
     assert_int_equal(counts.nan_count, 1);
