@@ -23,7 +23,7 @@ FN hg_exp(float x)
     F r = c - part;
     part = whole * 0.0000319461833f;
     r = r - part;
-    r = FLP(r);
+    r = ST(r); /* below 2^-50 e^r is 1; so no product gets near the denormals */
     F p = r * 0.00138636667f;
     p = p + 0.00836760923f;
     p = p * r;
@@ -32,9 +32,9 @@ FN hg_exp(float x)
     p = p + 0.166665331f;
     p = p * r;
     p = p + 0.5f;
-    p = p * r;
-    p = p + 1.0f;
-    p = p * r;
+    F square = r * r;
+    p = p * square;
+    p = p + r;
     p = p + 1.0f;
     uint bits = AU(p) + (U32(n) << 23);
     return x < -34.0f ? 0.0f : AF(bits);
@@ -79,8 +79,8 @@ FN hg_log(float x)
 /* 1 / x for 2^-60 <= x <= 2^60: a guess from the bits, then Newton. rcp(1) is 1. */
 FN hg_rcp(float x)
 {
-    F y = AF(0x7ef311c3u - AU(x));
-    for (int i = 0; i < 4; i++) {
+    F y = AF(0x7ef311c0u - AU(x));
+    for (int i = 0; i < 3; i++) {
         F e = x * y;
         e = 1.0f - e;
         e = e * y;
@@ -94,7 +94,7 @@ FN hg_rsqrt(float x)
 {
     F y = AF(0x5f375a86u - (AU(x) >> 1));
     F h = x * 0.5f;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         F e = h * y;
         e = e * y;
         e = 0.5f - e;

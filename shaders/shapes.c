@@ -419,7 +419,7 @@ static float value(hg_fill fill, uint64_t i, uint64_t width, uint64_t *state)
     case HG_FILL_LARGE:
         return (float)(uniform(state) * 6e4);
     case HG_FILL_HUGE:
-        return (float)(normal(state) * pow(10.0, (double)(i / width % 29) - 14));
+        return (float)(normal(state) * pow(10.0, 2.0 * (double)(i / width % 21) - 20));
     case HG_FILL_EDGE: /* 2^-50 and a little more, either sign */
         return of_bits(0x26800000u + (uint32_t)(next(state) >> 42) % 0x1800000u +
                        ((uint32_t)(next(state) >> 32) & 0x80000000u));

@@ -20,3 +20,8 @@ foreach(device IN LISTS kernel_devices)
   hg_test_entry(kernels_minimum.${device} ${device} 300 kernels test_kernels --device ${selector} --limits spec-minimum)
 endforeach()
 hg_test_entry(kernels_reference.ref ref 300 kernels test_kernels --device ref --precision fp32)
+
+hg_add_kernel_test(kernels_functions SOURCES kernels/test_functions.c LABELS kernels)
+hg_add_kernel_test(kernels_spirv SOURCES kernels/test_spirv.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
+hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c kernels/call.c kernels/judge.c $<TARGET_OBJECTS:hg_kernels>
+                   LABELS kernels)

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The SPIR-V that ships, word by word: every float operation is NoContraction, nothing of free
+ * precision or order is used, no capability beyond Shader is asked for, bindings and tile numbers
+ * are where the table says.
+ */
+#include "kernel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    OP_EXT_INST = 12,
+    OP_CAPABILITY = 17,
+    OP_EXECUTION_MODE = 16,
+    OP_DECORATE = 71,
+    OP_F_CONVERT = 115,
+    OP_QUANTIZE = 116,
+    OP_F_NEGATE = 127,
+    OP_F_ADD = 129,
+    OP_F_SUB = 131,
+    OP_F_MUL = 133,
+    OP_F_DIV = 136,
+    OP_F_REM = 140,
+    OP_F_MOD = 141,
+    OP_VECTOR_TIMES_SCALAR = 142,
+    OP_DOT = 148,
+    CAPABILITY_SHADER = 1,
+    MODE_LOCAL_SIZE = 17,
+    DECORATION_SPEC_ID = 1,
+    DECORATION_BINDING = 33,
+    DECORATION_DESCRIPTOR_SET = 34,
+    DECORATION_NO_CONTRACTION = 42,
+    HEADER_WORDS = 5
+};
+
+typedef struct module {
+    const char *name;
+    uint32_t float_ops, bare_ops, forbidden_ops, other_capabilities;
+    uint32_t bindings, spec_ids, threads;
+} module;
+
+static void decoration(module *m, const uint32_t *word, uint8_t *exact)
+{
+    if (word[2] == DECORATION_NO_CONTRACTION)
+        exact[word[1]] = 1;
+    if (word[2] == DECORATION_BINDING)
+        m->bindings |= 1u << word[3];
+    if (word[2] == DECORATION_SPEC_ID)
+        m->spec_ids |= 1u << word[3];
+    if (word[2] == DECORATION_DESCRIPTOR_SET && word[3] != 0)
+        m->forbidden_ops++;
+}
+
+static void instruction(module *m, const uint32_t *word, uint8_t *exact)
+{
+    switch (word[0] & 0xffffu) {
+    case OP_DECORATE:
+        decoration(m, word, exact);
+        break;
+    case OP_CAPABILITY:
+        m->other_capabilities += word[1] != CAPABILITY_SHADER;
+        break;
+    case OP_EXECUTION_MODE:
+        if (word[2] == MODE_LOCAL_SIZE)
+            m->threads = word[3] * word[4] * word[5];
+        break;
+    case OP_F_NEGATE:
+    case OP_F_ADD:
+    case OP_F_SUB:
+    case OP_F_MUL:
+        m->float_ops++;
+        m->bare_ops += !exact[word[2]];
+        break;
+    case OP_F_DIV:
+    case OP_F_REM:
+    case OP_F_MOD:
+    case OP_F_CONVERT:
+    case OP_QUANTIZE:
+    case OP_VECTOR_TIMES_SCALAR:
+    case OP_DOT:
+    case OP_EXT_INST:
+        m->forbidden_ops++;
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_module(const hg_variant *v, module *m)
+{
+    const uint32_t count = (uint32_t)(v->spirv_bytes / 4);
+    const uint32_t *word = v->spirv;
+    uint8_t *exact;
+
+    assert_true(count > HEADER_WORDS);
+    assert_int_equal(word[0], 0x07230203);
+    assert_true(word[1] <= 0x00010300); /* what Vulkan 1.1 takes */
+    exact = calloc(word[3], 1);         /* word 3: all ids are below it */
+    assert_non_null(exact);
+    *m = (module){.name = hg_kernels[v->kernel].name};
+    for (uint32_t at = HEADER_WORDS; at < count; at += word[at] >> 16) {
+        assert_true(word[at] >> 16 > 0 && at + (word[at] >> 16) <= count);
+        instruction(m, word + at, exact);
+    }
+    free(exact);
+}
+
+static void every_module_is_exact(void **state)
+{
+    uint32_t modules = 0;
+    uint32_t float_ops = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < hg_variant_count; i++) {
+        const hg_variant *v = &hg_variants[i];
+        module m;
+
+        if (!v->spirv) {
+            assert_int_equal(v->tier, HG_TIER_T0C);
+            continue;
+        }
+        read_module(v, &m);
+        modules++;
+        float_ops += m.float_ops;
+        if (m.bare_ops || m.forbidden_ops || m.other_capabilities)
+            fail_msg(
+                "%s: %u of %u float operations may be contracted, %u are of free precision, %u "
+                "capabilities beyond Shader",
+                m.name, m.bare_ops, m.float_ops, m.forbidden_ops, m.other_capabilities);
+        assert_int_equal(m.threads, v->threads);
+        assert_int_equal(m.bindings, (1u << hg_kernels[v->kernel].bind_count) - 1);
+        assert_int_equal(m.spec_ids, (1u << v->spec_count) - 1);
+    }
+    printf("%u modules, %u float operations\n", modules, float_ops);
+    assert_true(modules >= HG_KERNEL_COUNT && float_ops > 100);
+}
+
+/* The check itself sees a missing decoration: the same words without their decorations. */
+static void the_check_can_fail(void **state)
+{
+    const hg_variant *v = hg_variant_t0(HG_KERNEL_silu_mul, HG_DTYPE_NONE);
+    hg_variant bare = *v;
+    uint32_t *words = malloc(v->spirv_bytes);
+    module m;
+
+    (void)state;
+    assert_non_null(words);
+    memcpy(words, v->spirv, v->spirv_bytes);
+    for (uint32_t at = HEADER_WORDS; at < v->spirv_bytes / 4; at += words[at] >> 16) {
+        if ((words[at] & 0xffffu) == OP_DECORATE && words[at + 2] == DECORATION_NO_CONTRACTION)
+            words[at + 2] = 0; /* RelaxedPrecision */
+    }
+    bare.spirv = words;
+    read_module(&bare, &m);
+    free(words);
+    assert_true(m.float_ops > 0);
+    assert_int_equal(m.bare_ops, m.float_ops);
+}
+
+static void the_table_is_sound(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < hg_variant_count; i++) {
+        const hg_variant *v = &hg_variants[i];
+        const hg_kernel *kernel = &hg_kernels[v->kernel];
+        char entry[64];
+
+        assert_true(v->threads >= 1 && v->threads <= 128);
+        assert_true(v->spec_count <= HG_SPEC_MAX);
+        for (uint32_t s = 0; s < v->spec_count; s++)
+            assert_non_null(v->spec_name[s]);
+        (void)snprintf(entry, sizeof(entry), "void hg_%s(", kernel->name);
+        assert_non_null(strstr(v->cl_source, "hg_##kernel("));
+        assert_non_null(strstr(v->cl_source, kernel->name));
+        assert_null(strstr(v->cl_source, "#include \""));
+        assert_non_null(v->text);
+        assert_non_null(v->grid);
+        /* The output is the first that is written: those only read stand before it. */
+        for (uint32_t b = 0; b < kernel->bind_count; b++)
+            assert_int_equal(kernel->bind[b].access == HG_ACCESS_R, b < kernel->output);
+        assert_ptr_equal(hg_variant_find(v->kernel, v->tier, v->dtype), v);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_module_is_exact),
+        cmocka_unit_test(the_check_can_fail),
+        cmocka_unit_test(the_table_is_sound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
