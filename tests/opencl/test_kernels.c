@@ -125,11 +125,11 @@ static hg_bind upload(const uint32_t *words, uint32_t count)
 
 static void run_product(product *p, const hg_variant *v)
 {
-    static const uint32_t no_bias[64];
+    uint32_t no_bias[64] = {0};
     uint32_t spec[HG_SPEC_MAX] = {0};
     hg_bind binds[4] = {upload(p->x, p->x_words), upload(p->w, p->w_words), upload(no_bias, 64),
                         upload(p->y, p->y_words)};
-    void *const text_binds[4] = {p->x, p->w, (void *)(uintptr_t)no_bias, p->expect};
+    void *const text_binds[4] = {p->x, p->w, no_bias, p->expect};
     hg_text_call call = {.params = &p->params, .bind = text_binds, .spec = spec};
     hg_pipe *pipe = NULL;
     hg_list *list = NULL;
