@@ -108,13 +108,12 @@ typedef struct totals {
 } totals;
 
 /* Vectors go to a device as f32, matrices as they are (D4). */
-static hg_result add_weight(void *user, const char *name, const hg_weight *weight)
+static hg_result add_weight(void *user, const char *name, const hg_weight *weight, int is_vector)
 {
     totals *t = user;
     uint64_t elements = (uint64_t)weight->rows * weight->cols;
-    int is_vector =
-        !strstr(name, "_proj.weight") && !strstr(name, "embed_tokens") && !strstr(name, "lm_head");
 
+    (void)name;
     t->parameters += elements;
     if (is_vector || weight->dtype == HG_DTYPE_F32)
         t->bytes += elements * 4;

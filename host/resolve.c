@@ -213,7 +213,7 @@ static int add_snapshot(void *user, const char *name)
     snapshot_list *list = user;
 
     if (strlen(name) <= COMMIT_CHARS_MAX && list->count++ == 0)
-        snprintf(list->name, sizeof(list->name), "%s", name);
+        snprintf(list->name, sizeof(list->name), "%.*s", COMMIT_CHARS_MAX, name);
     return 0;
 }
 
@@ -239,7 +239,7 @@ static hg_result find_commit(const search *s, char commit[COMMIT_CHARS_MAX + 1])
     if (strlen(revision) <= COMMIT_CHARS_MAX &&
         build_path(path, s->repository, "snapshots", revision) &&
         hg_file_look(path) == HG_FILE_FOLDER) {
-        snprintf(commit, COMMIT_CHARS_MAX + 1, "%s", revision);
+        snprintf(commit, COMMIT_CHARS_MAX + 1, "%.*s", COMMIT_CHARS_MAX, revision);
         return HG_OK;
     }
     if (s->id.revision[0])

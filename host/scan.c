@@ -99,12 +99,13 @@ static counts count_piece(const hg_weight *weight, const uint8_t *data, uint64_t
     return count_bits32(data, elements);
 }
 
-static hg_result scan_weight(void *user, const char *name, const hg_weight *weight)
+static hg_result scan_weight(void *user, const char *name, const hg_weight *weight, int is_vector)
 {
     scanner *s = user;
     uint32_t element_bytes = weight->dtype == HG_DTYPE_F32 ? 4 : 2;
     uint64_t elements = (uint64_t)weight->rows * weight->cols, at, piece;
 
+    (void)is_vector;
     for (at = 0; at < elements; at += piece) {
         const uint8_t *data = weight->data + at * element_bytes;
         counts c;
@@ -128,11 +129,12 @@ static hg_result scan_weight(void *user, const char *name, const hg_weight *weig
     return HG_OK;
 }
 
-static hg_result add_bytes(void *user, const char *name, const hg_weight *weight)
+static hg_result add_bytes(void *user, const char *name, const hg_weight *weight, int is_vector)
 {
     uint64_t *total = user;
 
     (void)name;
+    (void)is_vector;
     *total += (uint64_t)weight->rows * weight->cols * (weight->dtype == HG_DTYPE_F32 ? 4 : 2);
     return HG_OK;
 }

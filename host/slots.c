@@ -336,7 +336,7 @@ static hg_result visit_row(const slot *s, int64_t layer, const void *base, hg_sl
     const hg_weight *weight = (const hg_weight *)(const void *)((const char *)base + s->offset);
     char name[NAME_SIZE];
 
-    return weight->data ? visit(user, full_name(name, s, layer), weight) : HG_OK;
+    return weight->data ? visit(user, full_name(name, s, layer), weight, s->rows == NO_DIM) : HG_OK;
 }
 
 hg_result hg_slots_visit(const hg_checkpoint *checkpoint, hg_slots_visitor visit, void *user)

@@ -14,9 +14,10 @@
  */
 hg_result hg_slots_fill(const hg_log *log, hg_checkpoint *checkpoint, hg_weight_files *files);
 
-/* Calls visit for every weight that is there, in order of the model. A result other than HG_OK ends
- * it. */
-typedef hg_result (*hg_slots_visitor)(void *user, const char *name, const hg_weight *weight);
+/* Calls visit for every weight that is there, in order of the model; a vector is a norm or a bias.
+ * A result other than HG_OK ends it. */
+typedef hg_result (*hg_slots_visitor)(void *user, const char *name, const hg_weight *weight,
+                                      int is_vector);
 hg_result hg_slots_visit(const hg_checkpoint *checkpoint, hg_slots_visitor visit, void *user);
 
 #endif

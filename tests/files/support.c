@@ -156,12 +156,13 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-static hg_result add_weight(void *user, const char *name, const hg_weight *weight)
+static hg_result add_weight(void *user, const char *name, const hg_weight *weight, int is_vector)
 {
     uint64_t *hash = user;
     uint64_t bytes =
         (uint64_t)weight->rows * weight->cols * (weight->dtype == HG_DTYPE_F32 ? 4 : 2);
 
+    *hash = mix(*hash, &is_vector, sizeof(is_vector));
     *hash = mix(*hash, name, strlen(name));
     *hash = mix(*hash, &weight->dtype, sizeof(weight->dtype));
     *hash = mix(*hash, &weight->rows, sizeof(weight->rows));

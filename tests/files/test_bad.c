@@ -81,7 +81,7 @@ static uint64_t folder_bytes(const char *folder)
 
     assert_non_null(dir);
     while ((entry = readdir(dir)) != NULL) {
-        char path[1024];
+        char path[1536];
         struct stat status;
 
         snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);

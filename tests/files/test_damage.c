@@ -24,7 +24,7 @@
 /* A copy of the checkpoint whose file `name` is cut at 0, 64, 128, ... bytes. */
 static void cut(const char *model, const char *name, const char *const *others)
 {
-    char folder[64], path[256], from[512];
+    char folder[64], path[1024], from[512];
     size_t bytes, at, i;
     char *data;
 

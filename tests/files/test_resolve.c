@@ -133,7 +133,7 @@ static void what_is_missing_is_said(void **state)
         {"no/model", "no snapshot in it"},
         {"nothing", "no id"},
         {"a/b/c", "no id"},
-        {"../x", "no id"},
+        {"../headgate-no-such-name", "no id"},
         {"a/..", "no id"},
         {"a/b:../../x", "no id"},
         {"a/b:/etc", "no id"},
