@@ -105,9 +105,8 @@ size_t hg_test_tensors_count(const hg_test_tensors *tensors, const char *name, u
     return count;
 }
 
-/* Start of a tensor's bytes if its type is `dtype` and all of them are in the file. */
-static const char *tensor_bytes(const hg_test_tensors *tensors, const char *name, const char *dtype,
-                                size_t item_bytes)
+const char *hg_test_tensors_bytes(const hg_test_tensors *tensors, const char *name,
+                                  const char *dtype, size_t item_bytes)
 {
     const cJSON *entry = cJSON_GetObjectItemCaseSensitive(tensors->header, name);
     const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(entry, "data_offsets");
@@ -127,8 +126,8 @@ static const char *tensor_bytes(const hg_test_tensors *tensors, const char *name
 double *hg_test_tensors_f64(const hg_test_tensors *tensors, const char *name)
 {
     size_t count = hg_test_tensors_count(tensors, name, NULL);
-    const char *wide = tensor_bytes(tensors, name, "F64", sizeof(double));
-    const char *narrow = tensor_bytes(tensors, name, "F32", sizeof(float));
+    const char *wide = hg_test_tensors_bytes(tensors, name, "F64", sizeof(double));
+    const char *narrow = hg_test_tensors_bytes(tensors, name, "F32", sizeof(float));
     double *values = count && (wide || narrow) ? malloc(count * sizeof *values) : NULL;
     if (!values) {
         return NULL;
@@ -160,7 +159,7 @@ float *hg_test_tensors_f32(const hg_test_tensors *tensors, const char *name)
 int32_t *hg_test_tensors_i32(const hg_test_tensors *tensors, const char *name)
 {
     size_t count = hg_test_tensors_count(tensors, name, NULL);
-    const char *bytes = tensor_bytes(tensors, name, "I64", sizeof(int64_t));
+    const char *bytes = hg_test_tensors_bytes(tensors, name, "I64", sizeof(int64_t));
     int32_t *values = count && bytes ? malloc(count * sizeof *values) : NULL;
     for (size_t item = 0; values && item < count; item++) {
         int64_t value = 0;

@@ -25,6 +25,10 @@ float *hg_test_tensors_f32(const hg_test_tensors *tensors, const char *name);
 double *hg_test_tensors_f64(const hg_test_tensors *tensors, const char *name);
 int32_t *hg_test_tensors_i32(const hg_test_tensors *tensors, const char *name);
 
+/* Start of a tensor's bytes if its type is `dtype` and all of them are in the file; else NULL. */
+const char *hg_test_tensors_bytes(const hg_test_tensors *tensors, const char *name,
+                                  const char *dtype, size_t item_bytes);
+
 /* A whole file with a NUL after it; NULL on failure. size may be NULL. Freed by the caller. */
 char *hg_test_file_read(const char *path, size_t *size_bytes);
 
