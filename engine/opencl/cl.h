@@ -79,6 +79,7 @@ typedef struct hg_cl_dev {
     uint32_t lost;
     hg_result
         unmap_result;      /* a failed unmap has no result of its own: the next submit returns it */
+    const char *cache_dir; /* NULL: compiled programs are not kept */
     char *cache_key;       /* device, driver and platform versions in words */
     uint32_t cache_warned; /* said once that the cache folder cannot be written */
 

@@ -41,11 +41,11 @@ static char *make_path(const hg_cl_dev *dev, const char *key)
 {
     static const char form[] = "%s/cl-%016llx.bin";
     const unsigned long long hash = hg_cl_hash(HG_CL_HASH_START, key, strlen(key));
-    const int length = snprintf(NULL, 0, form, dev->base.plan.cache_dir, hash);
+    const int length = snprintf(NULL, 0, form, dev->cache_dir, hash);
     char *path = length < 0 ? NULL : malloc((size_t)length + 1);
 
     if (path)
-        snprintf(path, (size_t)length + 1, form, dev->base.plan.cache_dir, hash);
+        snprintf(path, (size_t)length + 1, form, dev->cache_dir, hash);
     return path;
 }
 
@@ -167,7 +167,7 @@ out:
 
 void hg_cl_cache_write(hg_cl_dev *dev, const char *key, const unsigned char *binary, size_t size)
 {
-    const char *dir = dev->base.plan.cache_dir;
+    const char *dir = dev->cache_dir;
     char *path = make_path(dev, key);
 
     if (!path || size > BINARY_BYTES_MAX)

@@ -152,7 +152,7 @@ static hg_result compile(hg_cl_dev *d, const hg_variant *variant, const char *op
     cl_int code = CL_SUCCESS;
     char *key = NULL;
 
-    if (d->base.plan.cache_dir) {
+    if (d->cache_dir) {
         key = make_key(d, source, options);
         if (!key)
             return hg_fail(&d->base.plan.log, HG_ERR_HOST_MEMORY,

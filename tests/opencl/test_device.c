@@ -377,14 +377,17 @@ static void test_times(void **state)
     hg_backend_opencl.release(&a);
 }
 
-/* The second opening compiles nothing and computes the same. */
+/* The second opening compiles nothing and computes the same; on PoCL, which keeps programs by
+ * itself, nothing of ours is stored. */
 static void test_cache(void **state)
 {
     world *w = *state;
     char dir[] = "opencl-device-XXXXXX", path[512];
     DIR *entries;
     const struct dirent *entry;
-    uint32_t sources = hg_spy_state.count[HG_SPY_clCreateProgramWithSource];
+    const uint32_t own = strcmp(w->plan.device.driver, "Portable Computing Language") == 0;
+    const uint32_t sources = hg_spy_state.count[HG_SPY_clCreateProgramWithSource];
+    uint32_t files = 0;
 
     assert_non_null(mkdtemp(dir));
     w->plan.cache_dir = dir;
@@ -398,7 +401,8 @@ static void test_cache(void **state)
                              1);
         hg_tiny_finish(list);
         check_ramp(mem, 0, 100, 5, 6);
-        assert_int_equal(hg_spy_state.count[HG_SPY_clCreateProgramWithSource] - sources, 1);
+        assert_int_equal(hg_spy_state.count[HG_SPY_clCreateProgramWithSource] - sources,
+                         own ? round + 1 : 1);
         hg_backend_opencl.release(&mem);
         hg_backend_opencl.close(&dev);
     }
@@ -407,9 +411,12 @@ static void test_cache(void **state)
     assert_non_null(entries);
     while ((entry = readdir(entries)) != NULL) {
         snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-        if (entry->d_name[0] != '.')
-            assert_int_equal(unlink(path), 0);
+        if (entry->d_name[0] == '.')
+            continue;
+        files++;
+        assert_int_equal(unlink(path), 0);
     }
+    assert_int_equal(files, own ? 0 : 1);
     closedir(entries);
     assert_int_equal(rmdir(dir), 0);
 }
