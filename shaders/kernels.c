@@ -12,6 +12,8 @@
 #include "modules.h"
 #include "reference/reference.h"
 
+/* Arguments here are names, and lists without commas. NOLINTBEGIN(bugprone-macro-parentheses) */
+
 #define VARIANT(kernel, tier, dtype, source, threads, spec, grid)                                  \
     void hg_text_##kernel##_##tier##_##dtype(const hg_text_call *call);
 #include "kernels.def"
@@ -100,6 +102,8 @@ const hg_variant hg_variants[] = {
     },
 #include "kernels.def"
 };
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 const uint32_t hg_variant_count = sizeof(hg_variants) / sizeof(hg_variants[0]);
 

@@ -147,12 +147,15 @@ static inline uint32_t hg_bits(float x)
 #define RESTRICT restrict
 #endif
 
-/* acc = acc + a * b, product and sum rounded apart. */
+/* acc = acc + a * b, product and sum rounded apart; acc is a variable.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 #define MAC(acc, a, b)                                                                             \
     {                                                                                              \
         F m_ = (a) * (b);                                                                          \
         acc = acc + m_;                                                                            \
     }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 UN hg_min(uint a, uint b)
 {

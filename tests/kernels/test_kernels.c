@@ -135,7 +135,7 @@ static int run_group(void)
                        dtypes[variant->dtype]);
         tests[count] = (struct CMUnitTest){.name = names[count],
                                            .test_func = test_variant,
-                                           .initial_state = (void *)(uintptr_t)variant};
+                                           .initial_state = (void *)variant};
         count++;
     }
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_bounds_fit);

@@ -446,7 +446,7 @@ static int run_cases(void)
         tests[i++] = (struct CMUnitTest){
             .name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "file")),
             .test_func = test_case,
-            .initial_state = (void *)(uintptr_t)item};
+            .initial_state = (void *)item};
     }
     failed = _cmocka_run_group_tests("reference", tests, i, NULL, NULL);
 out:
