@@ -288,7 +288,8 @@ static void read_features(const hg_cl *cl, cl_device_id d, const facts *f, hg_sn
     if (f->unified || out->type == HG_DEVICE_CPU)
         out->features |= HG_FEATURE_UNIFIED_MEMORY;
     /* Only where the sizes are told: a kernel cannot be chosen without them. */
-    if (!has_word(f->extensions, "cl_khr_subgroups") ||
+    if ((!has_word(f->extensions, "cl_khr_subgroups") &&
+         !has_word(f->extensions, "cl_intel_subgroups")) ||
         !has_word(f->extensions, "cl_intel_required_subgroup_size") ||
         cl->clGetDeviceInfo(d, ASK_SUB_GROUP_SIZES, sizeof(sizes), sizes, &bytes) != CL_SUCCESS)
         return;

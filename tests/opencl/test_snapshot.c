@@ -73,6 +73,10 @@ static void test_extensions(void **state)
     assert_int_equal(s.limits.subgroup_max, 16);
     assert_true(s.features & HG_FEATURE_FP16);
     assert_true(s.features & HG_FEATURE_SUBGROUP_ARITHMETIC);
+    hg_fake_state.device.extensions = "cl_intel_subgroups cl_intel_required_subgroup_size";
+    s = look(&cl);
+    assert_int_equal(s.limits.subgroup_min, 4);
+    assert_false(s.features & HG_FEATURE_FP16);
     /* Part of a longer word is another extension. */
     hg_fake_state.device.extensions = "cl_khr_fp16_more xcl_khr_fp16 cl_khr_subgroups";
     s = look(&cl);
