@@ -46,12 +46,25 @@ static size_t whole(const char *text, size_t bytes)
     return bytes;
 }
 
+/* "token ids 1,2,3, ... (2500)" */
+static void show_ids(const hg_prompt *prompt, char *text, size_t bytes)
+{
+    uint32_t shown = prompt->count < 12 ? prompt->count : 12;
+    size_t length = (size_t)snprintf(text, bytes, "token ids ");
+
+    for (uint32_t i = 0; i < shown && length < bytes; i++)
+        length += (size_t)snprintf(text + length, bytes - length, "%s%d", i ? "," : "",
+                                   (int)prompt->ids[i]);
+    if (shown < prompt->count && length < bytes)
+        snprintf(text + length, bytes - length, ",\xe2\x80\xa6 (%u)", prompt->count);
+}
+
 void hg_prompt_show(const hg_prompt *prompt, char *text, size_t bytes)
 {
     size_t length = prompt->bytes, room = bytes - 8;
 
     if (!prompt->text) {
-        snprintf(text, bytes, "%u token ids", prompt->count);
+        show_ids(prompt, text, bytes);
         return;
     }
     if (length > room)

@@ -35,16 +35,16 @@ static const hg_command b = {
 static const hg_command *const commands[] = {&a, &b};
 
 /* words ended by NULL; the first is the program. */
-static hg_result parse(hg_args *args, const char *const *words)
+static hg_result parse(hg_args *args, char **words)
 {
     int count = 0;
 
     while (words[count])
         count++;
-    return hg_args_parse(commands, 2, count, (char **)(uintptr_t)words, args);
+    return hg_args_parse(commands, 2, count, words, args);
 }
 
-#define PARSE(args, ...) parse(args, (const char *const[]){"headgate", __VA_ARGS__, NULL})
+#define PARSE(args, ...) parse(args, (char *[]){"headgate", __VA_ARGS__, NULL})
 
 static void test_spellings(void **state)
 {
