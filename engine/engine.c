@@ -82,12 +82,14 @@ out:
     return res;
 }
 
-static const hg_backend *backend_of(hg_backend_kind kind)
+static hg_result backend_open(hg_engine *engine, hg_backend_kind kind)
 {
     for (int b = 0; b < BACKENDS; b++)
-        if (backends[b]->kind == kind)
-            return backends[b];
-    return NULL;
+        if (backends[b]->kind == kind) {
+            engine->backend = backends[b];
+            return engine->backend->open(&engine->plan, NULL, &engine->dev);
+        }
+    return hg_fail(&engine->log, HG_ERR_NO_DEVICE, "no backend %d in this build", (int)kind);
 }
 
 static hg_result open_device(hg_engine *engine, const hg_engine_params *params)
@@ -98,10 +100,10 @@ static hg_result open_device(hg_engine *engine, const hg_engine_params *params)
 
     HG_TRY(all_devices(&params->log, &all, &total));
     HG_TRY(hg_device_select(&params->log, all, total, params->selector, &found));
+    HG_TRY(all && found < total ? HG_OK : HG_ERR_NO_DEVICE);
     HG_TRY(hg_plan_make(&all[found], params, &engine->plan));
     engine->plan.cache_dir = engine->cache_dir;
-    engine->backend = backend_of(all[found].backend);
-    HG_TRY(engine->backend->open(&engine->plan, NULL, &engine->dev));
+    HG_TRY(backend_open(engine, all[found].backend));
 out:
     free(all);
     return res;

@@ -56,11 +56,12 @@ static hg_result create_locked(hg_engine *engine, const hg_mem_desc *desc, hg_me
     hg_result res;
 
     if (desc->size_bytes > limits->alloc_bytes)
-        return hg_fail(&engine->log, HG_ERR_UNSUPPORTED,
-                       "%s needs one buffer of %.1f MiB, %s allows allocations of %.1f MiB: use fewer "
-                       "tokens or another device",
-                       desc->name, MIB(desc->size_bytes), engine->plan.device.selector,
-                       MIB(limits->alloc_bytes));
+        return hg_fail(
+            &engine->log, HG_ERR_UNSUPPORTED,
+            "%s needs one buffer of %.1f MiB, %s allows allocations of %.1f MiB: use fewer "
+            "tokens or another device",
+            desc->name, MIB(desc->size_bytes), engine->plan.device.selector,
+            MIB(limits->alloc_bytes));
     if (desc->size_bytes > hg_engine_free_bytes(engine))
         return hg_fail(&engine->log, HG_ERR_DEVICE_MEMORY,
                        "%s needs %.1f MiB, %s has %.1f MiB free", desc->name, MIB(desc->size_bytes),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Structs that cross the interface between versions: they grow at the end only, and struct_size, their first member,
- * says how much of one the caller knows (0: all of this version).
+ * Structs that cross the interface between versions: they grow at the end only, and struct_size,
+ * their first member, says how much of one the caller knows (0: all of this version).
  */
 #ifndef HG_ENGINE_PARAMS_H
 #define HG_ENGINE_PARAMS_H
@@ -18,7 +18,8 @@ static inline size_t hg_struct_known(const void *theirs, size_t ours_bytes)
     return told == 0 || told > ours_bytes ? ours_bytes : told;
 }
 
-/* In: the caller's params as this version's, zeros (the defaults) where the caller knows no such field. NULL: all zero. */
+/* In: the caller's params as this version's, zeros (the defaults) where the caller knows no such
+ * field. NULL: all zero. */
 static inline void hg_struct_in(void *ours, size_t ours_bytes, const void *theirs)
 {
     memset(ours, 0, ours_bytes);

@@ -72,7 +72,7 @@ static int is_uuid_prefix(const hg_device_info *d, const char *hex)
 
         if (c == '-')
             continue;
-        if (n >= 32 || !memchr(digits, c, 16))
+        if (n >= 32 || !isxdigit((unsigned char)c))
             return 0;
         nibble = (n & 1) ? d->device_uuid[n / 2] & 15u : d->device_uuid[n / 2] >> 4;
         if (digits[nibble] != c)

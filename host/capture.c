@@ -59,22 +59,27 @@ static hg_result settle_map(const hg_session *s, const hg_map_params *params, hg
                        p.query_first, p.query_count, p.key_first, p.key_count, s->tokens);
     p.pool_queries = p.pool_queries ? p.pool_queries : 1;
     p.pool_keys = p.pool_keys ? p.pool_keys : 1;
-    *out = p;
 out:
+    *out = p;
     return res;
+}
+
+static uint32_t cells_of(uint32_t tokens, uint32_t pool)
+{
+    return tokens && pool ? (tokens - 1) / pool + 1 : 0;
 }
 
 static void shape_of(const hg_map_params *p, uint32_t shape[3])
 {
     shape[0] = p->head_mean ? 1 : p->head_count;
-    shape[1] = (p->query_count - 1) / p->pool_queries + 1;
-    shape[2] = (p->key_count - 1) / p->pool_keys + 1;
+    shape[1] = cells_of(p->query_count, p->pool_queries);
+    shape[2] = cells_of(p->key_count, p->pool_keys);
 }
 
 hg_result hg_capture_map_shape(const hg_session *session, const hg_map_params *params,
                                uint32_t shape[3])
 {
-    hg_map_params p;
+    hg_map_params p = {0};
     hg_result res = settle_map(session, params, &p);
 
     memset(shape, 0, 3 * sizeof(*shape));
@@ -156,7 +161,7 @@ out:
 hg_result hg_capture_map(hg_session *session, const hg_map_params *params, float *out)
 {
     hg_session *s = session;
-    hg_map_params p;
+    hg_map_params p = {0};
     uint32_t shape[3];
     uint64_t room, map_cells;
     hg_result res = HG_OK;

@@ -176,7 +176,7 @@ static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, const slot *
     if (most == 0)
         return hg_fail(&m->log, HG_ERR_UNSUPPORTED,
                        "%d rows of %s have %llu bytes, %s allows %llu per binding", BLOCK_ROWS,
-                       s->name, (unsigned long long)(row_bytes * BLOCK_ROWS),
+                       s->name, (unsigned long long)row_bytes * BLOCK_ROWS,
                        m->engine->plan.device.selector,
                        (unsigned long long)hg_engine_block_bytes(m->engine));
     matrix->blocks = calloc((size_t)((matrix->rows + most - 1) / most), sizeof(*matrix->blocks));

@@ -73,8 +73,8 @@ struct hg_session {
  * (docs/DECISIONS.md D7). */
 enum { HG_ROW_WORDS = 4 };
 
-/* Warns, once per session, when results that are handed out hold NaN or infinite values: weights or activations that
- * overflow are the checkpoint's fault, but the reader has to know. */
+/* Warns, once per session, when results that are handed out hold NaN or infinite values: weights or
+ * activations that overflow are the checkpoint's fault, but the reader has to know. */
 void hg_session_look(hg_session *session, const char *what, const float *values, uint64_t count);
 
 static inline hg_bind hg_bind_all(hg_mem *mem)

@@ -39,23 +39,24 @@ extern "C" {
 #define HG_VERSION_PATCH 0
 #define HG_VERSION_STRING "0.1.0"
 
-/* The order of every exact sum (docs/DECISIONS.md D1, D2); raised when an order or a function changes. */
+/* The order of every exact sum (docs/DECISIONS.md D1, D2); raised when an order or a function
+ * changes. */
 #define HG_EXACT_REVISION "exact-1"
 
 typedef enum hg_result {
     HG_OK = 0,
-    HG_TIMEOUT = 1,              /* status: the point has not passed yet */
-    HG_CANCELLED = 2,            /* status: hg_cancel_token said so; nothing was half-written */
-    HG_ERR_ARGUMENT = -1,        /* a call that cannot mean anything: our caller's mistake */
-    HG_ERR_HOST_MEMORY = -2,     /* malloc said no */
-    HG_ERR_DEVICE_MEMORY = -3,   /* the device cannot hold it: the log names needed and free bytes */
-    HG_ERR_NO_DEVICE = -4,       /* no driver, no device of that name, or none that is usable */
-    HG_ERR_UNSUPPORTED = -5,     /* this device cannot do it (a limit or a feature) */
-    HG_ERR_FILE = -6,            /* input missing, broken or of a kind that is not supported */
-    HG_ERR_TEXT = -7,            /* prompt text or token id that the model cannot take */
-    HG_ERR_DEVICE_LOST = -8,     /* the driver gave the device up */
-    HG_ERR_DRIVER = -9,          /* the driver broke a promise of its interface */
-    HG_ERR_OUTPUT = -10          /* an output file cannot be written */
+    HG_TIMEOUT = 1,            /* status: the point has not passed yet */
+    HG_CANCELLED = 2,          /* status: hg_cancel_token said so; nothing was half-written */
+    HG_ERR_ARGUMENT = -1,      /* a call that cannot mean anything: our caller's mistake */
+    HG_ERR_HOST_MEMORY = -2,   /* malloc said no */
+    HG_ERR_DEVICE_MEMORY = -3, /* the device cannot hold it: the log names needed and free bytes */
+    HG_ERR_NO_DEVICE = -4,     /* no driver, no device of that name, or none that is usable */
+    HG_ERR_UNSUPPORTED = -5,   /* this device cannot do it (a limit or a feature) */
+    HG_ERR_FILE = -6,          /* input missing, broken or of a kind that is not supported */
+    HG_ERR_TEXT = -7,          /* prompt text or token id that the model cannot take */
+    HG_ERR_DEVICE_LOST = -8,   /* the driver gave the device up */
+    HG_ERR_DRIVER = -9,        /* the driver broke a promise of its interface */
+    HG_ERR_OUTPUT = -10        /* an output file cannot be written */
 } hg_result;
 
 typedef enum hg_log_level {
@@ -66,7 +67,8 @@ typedef enum hg_log_level {
 } hg_log_level;
 
 /* One line of UTF-8 without newline or prefix. write NULL means silence. The callback may be called
- * from any thread that is inside a call of this library; level is the most talkative level wanted. */
+ * from any thread that is inside a call of this library; level is the most talkative level wanted.
+ */
 typedef struct hg_log {
     void (*write)(void *user, hg_log_level level, const char *line);
     void *user;
@@ -80,8 +82,8 @@ typedef struct hg_progress {
     void *user;
 } hg_progress;
 
-/* Version of the library that runs, as (major << 16) | (minor << 8) | patch; HG_VERSION_* is that of
- * the header that was compiled. Thread-safety: any thread. */
+/* Version of the library that runs, as (major << 16) | (minor << 8) | patch; HG_VERSION_* is that
+ * of the header that was compiled. Thread-safety: any thread. */
 HG_API uint32_t hg_version(void);
 
 /* "HG_ERR_FILE"; "HG_UNKNOWN" for a number that is none of the above. Never NULL. */

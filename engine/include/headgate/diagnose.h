@@ -19,7 +19,7 @@ typedef struct hg_kernel_info {
     const char *tier;   /* "T0" */
     const char *dtype;  /* "bf16", "none" */
     uint32_t threads;
-    uint32_t exact;     /* 1: promises the bytes of the exact order */
+    uint32_t exact; /* 1: promises the bytes of the exact order */
 } hg_kernel_info;
 
 /* Rows of the table, in order; HG_ERR_ARGUMENT past the end. */

@@ -36,50 +36,51 @@ typedef enum hg_precision {
 
 /* Features that matter here, as bits of hg_device_info.features. */
 enum {
-    HG_FEATURE_TIMELINE = 1u << 0,          /* timeline semaphores (else fences) */
-    HG_FEATURE_PUSH_DESCRIPTOR = 1u << 1,   /* VK_KHR_push_descriptor (else pools) */
-    HG_FEATURE_FP16 = 1u << 2,              /* fp16 arithmetic */
-    HG_FEATURE_STORAGE16 = 1u << 3,         /* 16-bit storage buffers */
-    HG_FEATURE_RTE32 = 1u << 4,             /* round-to-nearest-even can be declared for fp32 */
+    HG_FEATURE_TIMELINE = 1u << 0,        /* timeline semaphores (else fences) */
+    HG_FEATURE_PUSH_DESCRIPTOR = 1u << 1, /* VK_KHR_push_descriptor (else pools) */
+    HG_FEATURE_FP16 = 1u << 2,            /* fp16 arithmetic */
+    HG_FEATURE_STORAGE16 = 1u << 3,       /* 16-bit storage buffers */
+    HG_FEATURE_RTE32 = 1u << 4,           /* round-to-nearest-even can be declared for fp32 */
     HG_FEATURE_SUBGROUP_ARITHMETIC = 1u << 5,
     HG_FEATURE_TIMESTAMPS = 1u << 6,
-    HG_FEATURE_UNIFIED_MEMORY = 1u << 7,    /* the host can map device-local memory */
-    HG_FEATURE_COOPMAT = 1u << 8,           /* VK_KHR_cooperative_matrix */
-    HG_FEATURE_BUDGET = 1u << 9,            /* the driver reports a memory budget */
-    HG_FEATURE_PORTABILITY = 1u << 10       /* a layered driver (VK_KHR_portability_subset) */
+    HG_FEATURE_UNIFIED_MEMORY = 1u << 7, /* the host can map device-local memory */
+    HG_FEATURE_COOPMAT = 1u << 8,        /* VK_KHR_cooperative_matrix */
+    HG_FEATURE_BUDGET = 1u << 9,         /* the driver reports a memory budget */
+    HG_FEATURE_PORTABILITY = 1u << 10    /* a layered driver (VK_KHR_portability_subset) */
 };
 
 /* Limits that matter here; a --limits override has been applied where it is the engine's own. */
 typedef struct hg_limits {
-    uint32_t group_invocations;  /* work-items per work-group */
+    uint32_t group_invocations; /* work-items per work-group */
     uint32_t group_size[3];
-    uint32_t group_count[3];     /* work-groups per dimension of one dispatch */
+    uint32_t group_count[3]; /* work-groups per dimension of one dispatch */
     uint32_t shared_bytes;
-    uint32_t push_bytes;         /* push constants; OpenCL: bytes of kernel arguments */
-    uint32_t storage_buffers;    /* per stage; OpenCL: as many as arguments allow */
-    uint32_t bind_align_bytes;   /* offsets of a binding are multiples of this (<= 256) */
+    uint32_t push_bytes;                 /* push constants; OpenCL: bytes of kernel arguments */
+    uint32_t storage_buffers;            /* per stage; OpenCL: as many as arguments allow */
+    uint32_t bind_align_bytes;           /* offsets of a binding are multiples of this (<= 256) */
     uint32_t subgroup_min, subgroup_max; /* 0: no subgroups */
-    uint64_t binding_bytes;      /* largest range of one binding */
-    uint64_t alloc_bytes;        /* largest single allocation */
+    uint64_t binding_bytes;              /* largest range of one binding */
+    uint64_t alloc_bytes;                /* largest single allocation */
 } hg_limits;
 
 typedef struct hg_device_info {
     uint32_t struct_size;
-    uint32_t index;              /* place in our own stable order, what --device N means */
+    uint32_t index; /* place in our own stable order, what --device N means */
     hg_backend_kind backend;
-    uint32_t backend_index;      /* the loader's own number; ours is in selector */
+    uint32_t backend_index; /* the loader's own number; ours is in selector */
     hg_device_type type;
-    char selector[16];           /* "vk:0", "cl:1", "ref": what picks exactly this one */
+    char selector[16]; /* "vk:0", "cl:1", "ref": what picks exactly this one */
     char name[256];
-    char driver[256];            /* "llvmpipe", "Portable Computing Language" */
-    char driver_version[256];    /* as the driver words it */
-    char api_version[64];        /* "Vulkan 1.3.230", "OpenCL 3.0" */
-    char unusable[256];          /* empty, or in words why headgate cannot run here */
+    char driver[256];                         /* "llvmpipe", "Portable Computing Language" */
+    char driver_version[256];                 /* as the driver words it */
+    char api_version[64];                     /* "Vulkan 1.3.230", "OpenCL 3.0" */
+    char unusable[256];                       /* empty, or in words why headgate cannot run here */
     uint8_t device_uuid[16], driver_uuid[16]; /* zero when the driver has none */
     uint32_t vendor_id, device_id;
-    uint32_t features;           /* HG_FEATURE_* */
-    uint32_t compute_units;      /* 0: not told */
-    uint64_t memory_total_bytes; /* CPU types: the machine's memory (D21), never the driver's heap */
+    uint32_t features;      /* HG_FEATURE_* */
+    uint32_t compute_units; /* 0: not told */
+    uint64_t
+        memory_total_bytes; /* CPU types: the machine's memory (D21), never the driver's heap */
     uint64_t memory_free_bytes;
     hg_limits limits;
 } hg_device_info;
@@ -93,7 +94,8 @@ typedef struct hg_devices_params {
  * Every Vulkan device, every OpenCL device and the reference, in our order: discrete, integrated,
  * virtual, other, CPU, the reference last; then Vulkan before OpenCL; then name, driver, uuid.
  * Two calls: out NULL writes the number to *count; else *count is the room on entry and the number
- * written on return; out[0].struct_size is the size of the elements. A loader that is missing is not an error: there are then fewer devices.
+ * written on return; out[0].struct_size is the size of the elements. A loader that is missing is
+ * not an error: there are then fewer devices.
  */
 HG_API hg_result hg_devices(const hg_devices_params *params, hg_device_info *out, uint32_t *count);
 
@@ -111,15 +113,17 @@ typedef struct hg_engine hg_engine;
 
 typedef struct hg_engine_params {
     uint32_t struct_size;
-    const char *selector;        /* as above; NULL: default device */
+    const char *selector; /* as above; NULL: default device */
     hg_precision precision;
-    /* A lesser device to pretend to be: "spec-minimum", or "shared=16384,invocations=128,range=BYTES,
-     * alloc=BYTES,push=128,buffers=8,subgroup=0,fp16=0,timeline=0,push-descriptor=0". NULL: none. */
+    /* A lesser device to pretend to be: "spec-minimum", or
+     * "shared=16384,invocations=128,range=BYTES,
+     * alloc=BYTES,push=128,buffers=8,subgroup=0,fp16=0,timeline=0,push-descriptor=0". NULL: none.
+     */
     const char *limits;
     uint64_t memory_limit_bytes; /* 0: what the device has free */
     const char *cache_dir;       /* pipelines and programs; NULL: no cache on disk */
     uint32_t threads;            /* worker threads of the reference; 0: as many as processors */
-    uint32_t validate;           /* 1: Khronos validation (core and synchronization), messages to log */
+    uint32_t validate; /* 1: Khronos validation (core and synchronization), messages to log */
     hg_log log;
 } hg_engine_params;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session: one timeline of tokens on a model, with its cache of keys and values, and what is kept of it.
- * Thread-safety: one thread at a time per session; several sessions may share a model.
+ * A session: one timeline of tokens on a model, with its cache of keys and values, and what is kept
+ * of it. Thread-safety: one thread at a time per session; several sessions may share a model.
  */
 #ifndef HEADGATE_SESSION_H
 #define HEADGATE_SESSION_H
@@ -15,9 +15,11 @@ extern "C" {
 typedef struct hg_session hg_session;
 
 enum {
-    HG_CAPTURE_ATTENTION = 1u << 0, /* q and k after rope and the row statistics of the layers asked */
-    HG_CAPTURE_GATES = 1u << 1,     /* sigmoid(gate) of the layers asked */
-    HG_CAPTURE_HIDDEN = 1u << 2     /* residual stream: embeddings, after every layer, after the final norm */
+    HG_CAPTURE_ATTENTION =
+        1u << 0,                /* q and k after rope and the row statistics of the layers asked */
+    HG_CAPTURE_GATES = 1u << 1, /* sigmoid(gate) of the layers asked */
+    HG_CAPTURE_HIDDEN =
+        1u << 2 /* residual stream: embeddings, after every layer, after the final norm */
 };
 
 typedef enum hg_logits_kind {
@@ -29,10 +31,12 @@ typedef enum hg_logits_kind {
 /* A buffer that one dispatch has written, seen right after it (docs/DECISIONS.md D18). */
 typedef struct hg_stage {
     uint32_t struct_size;
-    const char *name;    /* "embedding", "attn_norm", "q_gate", "k", "v", "q_rope", "k_rope", "attn_stats", "attn_out", "attn_proj",
-                          * "attn_residual", "mlp_norm", "mlp_gate", "mlp_up", "mlp_act", "mlp_down", "residual", "final_norm", "logits" */
+    const char
+        *name; /* "embedding", "attn_norm", "q_gate", "k", "v", "q_rope", "k_rope", "attn_stats",
+                * "attn_out", "attn_proj", "attn_residual", "mlp_norm", "mlp_gate", "mlp_up",
+                * "mlp_act", "mlp_down", "residual", "final_norm", "logits" */
     const char *kernel;
-    int32_t layer;       /* 0-based; -1: outside the layers */
+    int32_t layer; /* 0-based; -1: outside the layers */
     uint32_t rank;
     uint32_t shape[4];
     const float *values; /* valid during the call */
@@ -40,31 +44,35 @@ typedef struct hg_stage {
 
 typedef struct hg_session_params {
     uint32_t struct_size;
-    uint32_t max_tokens;        /* room of the cache; required */
-    uint32_t rope_tokens;       /* length that length-dependent rope is computed for (D13); 0: of the first eval */
-    uint32_t piece_tokens;      /* prefill in pieces of at most this many tokens; 0: chosen by memory. The same bytes. */
-    uint32_t capture;           /* HG_CAPTURE_* */
-    const uint32_t *layers;     /* 0-based layers for ATTENTION and GATES; NULL: all */
+    uint32_t max_tokens;    /* room of the cache; required */
+    uint32_t rope_tokens;   /* length that length-dependent rope is computed for (D13); 0: of the
+                               first eval */
+    uint32_t piece_tokens;  /* prefill in pieces of at most this many tokens; 0: chosen by memory.
+                               The same bytes. */
+    uint32_t capture;       /* HG_CAPTURE_* */
+    const uint32_t *layers; /* 0-based layers for ATTENTION and GATES; NULL: all */
     uint32_t layer_count;
     hg_logits_kind logits;
-    hg_progress progress;       /* "layers"; also cancels */
+    hg_progress progress;                           /* "layers"; also cancels */
     void (*tap)(void *user, const hg_stage *stage); /* every stage of every op, slow; NULL: none */
     void *tap_user;
     hg_log log;
 } hg_session_params;
 
-HG_API hg_result hg_session_create(hg_model *model, const hg_session_params *params, hg_session **out);
+HG_API hg_result hg_session_create(hg_model *model, const hg_session_params *params,
+                                   hg_session **out);
 HG_API void hg_session_free(hg_session **session);
 
-/* Appends tokens. HG_ERR_TEXT: an id outside the vocabulary. HG_ERR_ARGUMENT: no room left. After HG_CANCELLED or an
- * error the session still holds the tokens it had before. */
+/* Appends tokens. HG_ERR_TEXT: an id outside the vocabulary. HG_ERR_ARGUMENT: no room left. After
+ * HG_CANCELLED or an error the session still holds the tokens it had before. */
 HG_API hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t count);
 HG_API uint32_t hg_session_tokens(const hg_session *session);
 /* Forgets all tokens from this one on (0: starts anew). */
 HG_API hg_result hg_session_truncate(hg_session *session, uint32_t tokens);
 HG_API const int32_t *hg_session_ids(const hg_session *session); /* [tokens] */
 
-/* Logits of a token, [vocab]. LAST: only the last token of the last eval; ALL: any token. HG_ERR_ARGUMENT else. */
+/* Logits of a token, [vocab]. LAST: only the last token of the last eval; ALL: any token.
+ * HG_ERR_ARGUMENT else. */
 HG_API hg_result hg_session_logits(hg_session *session, uint32_t token, float *out);
 
 #ifdef __cplusplus
