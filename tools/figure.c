@@ -391,6 +391,9 @@ hg_result hg_figure_format_of(const char *path, hg_figure_format *format)
 
 const char *hg_figure_share_note(char *text, size_t bytes, double share, double uniform)
 {
-    snprintf(text, bytes, "first token %.2f (uniform %.2f)", share, uniform);
+    /* Two figures of the uniform share, which falls as the prompt grows. */
+    const int digits = uniform >= 0.095 ? 2 : uniform >= 0.0095 ? 3 : 4;
+
+    snprintf(text, bytes, "first token %.*f (uniform %.*f)", digits, share, digits, uniform);
     return text;
 }
