@@ -18,13 +18,15 @@ struct _cl_context {
     int unused;
 };
 struct _cl_command_queue {
-    int unused;
+    uint64_t flushed, waited; /* serials of the last command of each kind */
 };
 struct _cl_mem {
     cl_mem parent; /* of a sub-buffer */
     unsigned char *bytes;
     size_t size;
-    uint32_t references; /* its own and one for each sub-buffer */
+    uint32_t references;    /* its own and one for each sub-buffer */
+    cl_command_queue queue; /* of the last command that uses it, and which that is */
+    uint64_t serial;
 };
 struct _cl_program {
     unsigned scale;
@@ -38,7 +40,8 @@ struct _cl_kernel {
 };
 struct _cl_event {
     cl_ulong end;
-    int held;
+    uint64_t serial;
+    cl_command_queue queue;
 };
 
 static struct _cl_platform_id platform;
@@ -226,9 +229,22 @@ static cl_mem CL_API_CALL fake_clCreateSubBuffer(cl_mem buffer, cl_mem_flags fla
     mem = make(sizeof(*mem), err);
     if (!mem)
         return NULL;
-    *mem = (struct _cl_mem){buffer, buffer->bytes + r->origin, r->size, 1};
+    *mem = (struct _cl_mem){
+        .parent = buffer, .bytes = buffer->bytes + r->origin, .size = r->size, .references = 1};
     buffer->references++;
     return mem;
+}
+
+void hg_fake_hold(uint32_t hold)
+{
+    hg_fake_state.hold = hold;
+    if (!hold)
+        hg_fake_state.let_go = hg_fake_state.serial;
+}
+
+static int is_over(const struct _cl_command_queue *queue, uint64_t serial)
+{
+    return serial <= queue->waited || (serial <= queue->flushed && serial <= hg_fake_state.let_go);
 }
 
 static cl_int CL_API_CALL fake_clReleaseMemObject(cl_mem mem)
@@ -236,7 +252,7 @@ static cl_int CL_API_CALL fake_clReleaseMemObject(cl_mem mem)
     while (mem && --mem->references == 0) {
         const cl_mem parent = mem->parent;
 
-        hg_fake_state.freed_in_flight += hg_fake_state.hold;
+        hg_fake_state.freed_in_flight += mem->queue && !is_over(mem->queue, mem->serial);
         if (!parent)
             free(mem->bytes);
         free(mem);
@@ -377,17 +393,27 @@ static cl_int CL_API_CALL fake_clReleaseKernel(cl_kernel kernel)
     return CL_SUCCESS;
 }
 
-/* Time goes on by 1000 ns a command. */
-static cl_int finish_command(cl_event *event)
+/* Time goes on by 1000 ns a command. Marks up to two buffers as in use by it. */
+static cl_int finish_command(cl_command_queue queue, cl_mem first, cl_mem second, cl_event *event)
 {
     hg_fake_state.clock += 1000;
+    hg_fake_state.serial++;
+    if (!hg_fake_state.hold)
+        hg_fake_state.let_go = hg_fake_state.serial;
+    for (int i = 0; i < 2; i++) {
+        const cl_mem mem = i ? second : first;
+
+        if (mem) {
+            mem->queue = queue;
+            mem->serial = hg_fake_state.serial;
+        }
+    }
     if (!event)
         return CL_SUCCESS;
     *event = calloc(1, sizeof(**event));
     if (!*event)
         return CL_OUT_OF_HOST_MEMORY;
-    (*event)->end = hg_fake_state.clock;
-    (*event)->held = hg_fake_state.hold != 0;
+    **event = (struct _cl_event){hg_fake_state.clock, hg_fake_state.serial, queue};
     return CL_SUCCESS;
 }
 
@@ -400,7 +426,6 @@ static cl_int CL_API_CALL fake_clEnqueueNDRangeKernel(cl_command_queue queue, cl
     const struct hg_tiny_params *p = &kernel->params;
     const size_t items = global[0] * global[1] * global[2];
 
-    (void)queue;
     (void)first;
     (void)wait_count;
     (void)wait;
@@ -417,7 +442,7 @@ static cl_int CL_API_CALL fake_clEnqueueNDRangeKernel(cl_command_queue queue, cl
             v = v * (float)kernel->scale + p->add;
         memcpy(kernel->buffer[1]->bytes + i * sizeof(v), &v, sizeof(v));
     }
-    return finish_command(event);
+    return finish_command(queue, kernel->buffer[0], kernel->buffer[1], event);
 }
 
 static cl_int CL_API_CALL fake_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem src, cl_mem dst,
@@ -425,11 +450,10 @@ static cl_int CL_API_CALL fake_clEnqueueCopyBuffer(cl_command_queue queue, cl_me
                                                    size_t size, cl_uint wait_count,
                                                    const cl_event *wait, cl_event *event)
 {
-    (void)queue;
     (void)wait_count;
     (void)wait;
     memmove(dst->bytes + dst_offset, src->bytes + src_offset, size);
-    return finish_command(event);
+    return finish_command(queue, src, dst, event);
 }
 
 static cl_int CL_API_CALL fake_clEnqueueFillBuffer(cl_command_queue queue, cl_mem dst,
@@ -437,22 +461,20 @@ static cl_int CL_API_CALL fake_clEnqueueFillBuffer(cl_command_queue queue, cl_me
                                                    size_t offset, size_t size, cl_uint wait_count,
                                                    const cl_event *wait, cl_event *event)
 {
-    (void)queue;
     (void)wait_count;
     (void)wait;
     for (size_t i = 0; i + pattern_size <= size; i += pattern_size)
         memcpy(dst->bytes + offset + i, pattern, pattern_size);
-    return finish_command(event);
+    return finish_command(queue, dst, NULL, event);
 }
 
 static cl_int CL_API_CALL fake_clEnqueueMarkerWithWaitList(cl_command_queue queue,
                                                            cl_uint wait_count, const cl_event *wait,
                                                            cl_event *event)
 {
-    (void)queue;
     (void)wait_count;
     (void)wait;
-    return finish_command(event);
+    return finish_command(queue, NULL, NULL, event);
 }
 
 static void *CL_API_CALL fake_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem,
@@ -475,42 +497,40 @@ static cl_int CL_API_CALL fake_clEnqueueUnmapMemObject(cl_command_queue queue, c
                                                        void *view, cl_uint wait_count,
                                                        const cl_event *wait, cl_event *event)
 {
-    (void)queue;
     (void)mem;
     (void)view;
     (void)wait_count;
     (void)wait;
-    return finish_command(event);
+    return finish_command(queue, NULL, NULL, event);
 }
 
 static cl_int CL_API_CALL fake_clFlush(cl_command_queue queue)
 {
-    (void)queue;
+    queue->flushed = hg_fake_state.serial;
     return CL_SUCCESS;
 }
 
-/* Waiting lets everything go: nobody else could. */
 static cl_int CL_API_CALL fake_clFinish(cl_command_queue queue)
 {
-    (void)queue;
-    hg_fake_state.hold = 0;
+    hg_fake_state.finished++;
+    queue->waited = hg_fake_state.serial;
     return CL_SUCCESS;
 }
 
+/* In order: what was enqueued before is over, too. */
 static cl_int CL_API_CALL fake_clWaitForEvents(cl_uint count, const cl_event *events)
 {
-    (void)count;
-    (void)events;
-    hg_fake_state.hold = 0;
+    for (cl_uint i = 0; i < count; i++)
+        if (events[i]->queue->waited < events[i]->serial)
+            events[i]->queue->waited = events[i]->serial;
     return hg_fake_state.give_up ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL fake_clGetEventInfo(cl_event event, cl_event_info what, size_t room,
                                               void *out, size_t *size)
 {
-    const cl_int status = hg_fake_state.give_up               ? hg_fake_state.give_up
-                          : event->held && hg_fake_state.hold ? CL_SUBMITTED
-                                                              : CL_COMPLETE;
+    const cl_int over = is_over(event->queue, event->serial) ? CL_COMPLETE : CL_SUBMITTED;
+    const cl_int status = hg_fake_state.give_up ? hg_fake_state.give_up : over;
 
     (void)what;
     return answer(&status, sizeof(status), room, out, size);

@@ -24,11 +24,13 @@ typedef struct hg_fake_device {
 
 typedef struct hg_fake {
     hg_fake_device device;
-    uint32_t hold;   /* 1: events of new work stay "submitted" until it is 0 again */
+    uint32_t hold;   /* set by hg_fake_hold */
     cl_int give_up;  /* below 0: the status of all events */
     uint32_t builds; /* from source */
     uint32_t refuse_binaries;
-    uint32_t freed_in_flight; /* buffers freed while an event was held: must stay 0 */
+    uint64_t serial, let_go;  /* of the last command; up to which all are over */
+    uint32_t freed_in_flight; /* buffers freed while a command that uses them was: must stay 0 */
+    uint32_t finished;        /* calls of clFinish */
     cl_ulong clock;
 } hg_fake;
 
@@ -36,5 +38,9 @@ extern hg_fake hg_fake_state;
 
 /* An ordinary CPU device, nothing held; and the table of functions. */
 void hg_fake_start(hg_cl *out);
+
+/* 1: what is enqueued from now on is not over before it is waited for, or before 0. Nothing ever is
+ * over before a flush. */
+void hg_fake_hold(uint32_t hold);
 
 #endif

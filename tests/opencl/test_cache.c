@@ -95,7 +95,7 @@ static uint32_t run(world *w, const char *dir)
 static void test_found_again(void **state)
 {
     world *w = *state;
-    char path[512];
+    char path[512], kept[80];
 
     assert_int_equal(run(w, NULL), 1);
     find_file(w, path);
@@ -109,6 +109,17 @@ static void test_found_again(void **state)
     hg_fake_state.device.driver_version = "7.2";
     assert_int_equal(run(w, w->dir), 1);
     assert_int_equal(unlink(path), 0);
+    assert_int_equal(run(w, w->dir), 0);
+    /* Under another's name, with a key of the same length: not trusted. */
+    find_file(w, path);
+    snprintf(kept, sizeof(kept), "%s-kept", w->dir);
+    assert_int_equal(rename(path, kept), 0);
+    hg_fake_state.device.driver_version = "7.3";
+    assert_int_equal(run(w, w->dir), 1);
+    find_file(w, path);
+    assert_int_equal(rename(kept, path), 0);
+    assert_int_equal(run(w, w->dir), 1);
+    assert_non_null(strstr(w->log.text, "belongs to another program"));
     assert_int_equal(run(w, w->dir), 0);
 }
 

@@ -60,7 +60,7 @@ static void test_timeout(void **state)
     first = submit_scale(&w);
     assert_int_equal(first, 1);
     assert_int_equal(hg_backend_opencl.wait(w.dev, first, 0), HG_OK);
-    hg_fake_state.hold = 1;
+    hg_fake_hold(1);
     second = submit_scale(&w);
     assert_int_equal(second, 2);
     assert_int_equal(hg_backend_opencl.wait(w.dev, second, 0), HG_TIMEOUT);
@@ -69,9 +69,9 @@ static void test_timeout(void **state)
     assert_true(hg_os_clock_ns() - begin >= 3000000);
     assert_int_equal(hg_backend_opencl.wait(w.dev, first, 0), HG_OK);
     assert_int_equal(hg_backend_opencl.wait(w.dev, 0, 0), HG_OK);
-    hg_fake_state.hold = 0;
+    hg_fake_hold(0);
     assert_int_equal(hg_backend_opencl.wait(w.dev, second, 1), HG_OK);
-    hg_fake_state.hold = 1;
+    hg_fake_hold(1);
     second = submit_scale(&w);
     assert_int_equal(hg_backend_opencl.wait(w.dev, second, UINT64_MAX), HG_OK);
     assert_int_equal(w.log.errors, 0);
@@ -82,26 +82,43 @@ static void test_timeout(void **state)
 static void test_late_free(void **state)
 {
     world w;
+    hg_mem *filled;
+    hg_list *list;
     uint64_t point;
 
     (void)state;
     start(&w);
     assert_int_equal(w.dev->allocated_bytes, 2 * BYTES);
-    hg_fake_state.hold = 1;
+    hg_fake_hold(1);
     point = submit_scale(&w);
     hg_backend_opencl.release(&w.a);
     assert_null(w.a);
     assert_int_equal(w.dev->allocated_bytes, 2 * BYTES);
     assert_int_equal(hg_fake_state.freed_in_flight, 0);
-    hg_fake_state.hold = 0;
+    hg_fake_hold(0);
     assert_int_equal(hg_backend_opencl.wait(w.dev, point, 0), HG_OK);
+    assert_int_equal(w.dev->allocated_bytes, BYTES);
+    /* Both sides of a copy, and what is filled. */
+    w.a = hg_tiny_alloc(w.dev, HG_MEM_KV, BYTES);
+    filled = hg_tiny_alloc(w.dev, HG_MEM_KV, BYTES);
+    list = hg_tiny_begin(w.dev);
+    hg_backend_opencl.copy(list, hg_tiny_all(w.b), hg_tiny_all(w.a));
+    hg_backend_opencl.fill(list, hg_tiny_all(filled), 1);
+    hg_fake_hold(1);
+    hg_tiny_submit(list);
+    hg_backend_opencl.release(&w.a);
+    hg_backend_opencl.release(&w.b);
+    hg_backend_opencl.release(&filled);
+    assert_int_equal(hg_fake_state.freed_in_flight, 0);
+    hg_fake_hold(0);
+    w.b = hg_tiny_alloc(w.dev, HG_MEM_KV, BYTES); /* looks for what can go */
     assert_int_equal(w.dev->allocated_bytes, BYTES);
     /* One that no work uses any more goes at once, and so does one whose work has just ended. */
     w.a = hg_tiny_alloc(w.dev, HG_MEM_KV, BYTES);
     submit_scale(&w);
     hg_backend_opencl.release(&w.b);
     assert_int_equal(w.dev->allocated_bytes, BYTES);
-    assert_int_equal(w.dev->peak_bytes, 2 * BYTES);
+    assert_int_equal(w.dev->peak_bytes, 3 * BYTES);
     stop(&w);
 }
 
@@ -112,37 +129,115 @@ static void test_close_in_flight(void **state)
 
     (void)state;
     start(&w);
-    hg_fake_state.hold = 1;
+    hg_fake_hold(1);
     submit_scale(&w);
     submit_scale(&w);
     stop(&w);
 }
 
-/* A cache that grows by a row per token binds a new range each time: old sub-buffers go, none in
- * flight. */
+/* A cache that grows by a row per token binds a new range each time: old sub-buffers go, none that
+ * is in flight, and none that was used again since. */
 static void test_many_ranges(void **state)
 {
+    enum { RANGES = 400, HELD = 300, KEPT = 128 };
+    const float value = 3;
     world w;
     hg_mem *big;
-    float value = 3, read;
+    float read;
 
     (void)state;
     start(&w);
-    big = hg_tiny_alloc(w.dev, HG_MEM_KV, 256 * 400);
-    for (uint32_t i = 1; i < 400; i++) {
+    big = hg_tiny_alloc(w.dev, HG_MEM_KV, 256 * RANGES);
+    hg_tiny_write(big, 0, &value, sizeof(value));
+    for (uint32_t i = 1; i < RANGES; i++) {
         hg_list *list = hg_tiny_begin(w.dev);
-        const hg_bind range = {big, 256 * (i - 1), 256};
 
-        hg_fake_state.hold = i > 350; /* the last ones are in flight */
-        hg_tiny_write(big, 256 * (i - 1), &value, sizeof(value));
-        hg_tiny_scale_record(list, w.pipe, range, range, (float)i, 1);
+        hg_fake_hold(i > HELD); /* the last ones are in flight */
+        hg_tiny_scale_record(list, w.pipe, (hg_bind){big, 0, 256}, (hg_bind){big, 256 * i, 256},
+                             (float)i, 1);
         hg_tiny_submit(list);
-        hg_tiny_read(big, 256 * (i - 1), &read, sizeof(read));
+        hg_tiny_read(big, 256 * i, &read, sizeof(read));
         assert_true(read == 6 + (float)i);
+        assert_true(((hg_cl_mem *)big)->range_count <= KEPT + (i > HELD ? i - HELD : 0));
     }
     assert_int_equal(hg_fake_state.freed_in_flight, 0);
-    hg_fake_state.hold = 0;
+    hg_fake_hold(0);
     hg_backend_opencl.release(&big);
+    stop(&w);
+}
+
+static cl_int CL_API_CALL fail_unmap(cl_command_queue queue, cl_mem mem, void *view,
+                                     cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    (void)queue;
+    (void)mem;
+    (void)view;
+    (void)wait_count;
+    (void)wait;
+    (void)event;
+    return CL_INVALID_VALUE;
+}
+
+/* unmap has no result: the next submit must not work on bytes that did not arrive. */
+static void test_unmap_fails(void **state)
+{
+    const float value = 1;
+    world w;
+    hg_list *list;
+    uint64_t point = 9;
+
+    (void)state;
+    start(&w);
+    ((hg_cl_dev *)w.dev)->cl.clEnqueueUnmapMemObject = fail_unmap;
+    hg_tiny_write(w.a, 0, &value, sizeof(value));
+    hg_tiny_write(w.b, 0, &value, sizeof(value));
+    ((hg_cl_dev *)w.dev)->cl.clEnqueueUnmapMemObject = w.cl.clEnqueueUnmapMemObject;
+    list = hg_tiny_begin(w.dev);
+    assert_int_equal(hg_backend_opencl.submit(&list, NULL, 0, NULL, 0, &point), HG_ERR_DRIVER);
+    assert_int_equal(point, 0);
+    assert_null(list);
+    assert_int_equal(hg_backend_opencl.wait(w.dev, submit_scale(&w), UINT64_MAX), HG_OK);
+    stop(&w);
+}
+
+static cl_int CL_API_CALL fail_fill(cl_command_queue queue, cl_mem dst, const void *pattern,
+                                    size_t pattern_size, size_t offset, size_t size,
+                                    cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    (void)queue;
+    (void)dst;
+    (void)pattern;
+    (void)pattern_size;
+    (void)offset;
+    (void)size;
+    (void)wait_count;
+    (void)wait;
+    (void)event;
+    return CL_OUT_OF_RESOURCES;
+}
+
+/* The first half of a submit that fails has no point: it is waited for before the error is told. */
+static void test_submit_fails(void **state)
+{
+    world w;
+    hg_list *list;
+    uint64_t point = 9;
+    uint32_t finished;
+
+    (void)state;
+    start(&w);
+    ((hg_cl_dev *)w.dev)->cl.clEnqueueFillBuffer = fail_fill;
+    list = hg_tiny_begin(w.dev);
+    hg_tiny_scale_record(list, w.pipe, hg_tiny_all(w.a), hg_tiny_all(w.b), 1, 1);
+    hg_backend_opencl.mark(list, NULL, 0);
+    hg_backend_opencl.fill(list, hg_tiny_all(w.a), 1);
+    finished = hg_fake_state.finished;
+    assert_int_equal(hg_backend_opencl.submit(&list, NULL, 0, NULL, 0, &point),
+                     HG_ERR_DEVICE_MEMORY);
+    assert_null(list);
+    assert_int_equal(point, 0);
+    assert_int_equal(hg_fake_state.finished, finished + 1);
+    assert_int_equal(submit_scale(&w), 1); /* the number was not used up */
     stop(&w);
 }
 
@@ -163,10 +258,10 @@ static void test_times(void **state)
     hg_backend_opencl.mark(list, NULL, 3);
     hg_backend_opencl.copy(list, hg_tiny_all(w.b), hg_tiny_all(w.a));
     hg_backend_opencl.mark(list, NULL, 4095);
-    hg_fake_state.hold = 1;
+    hg_fake_hold(1);
     point = hg_tiny_submit(list);
     assert_int_equal(hg_backend_opencl.times(w.dev, point, ns, 8), HG_TIMEOUT);
-    hg_fake_state.hold = 0;
+    hg_fake_hold(0);
     assert_int_equal(hg_backend_opencl.times(w.dev, point, ns, 8), HG_OK);
     assert_true(ns[0] > 0 && ns[5] == ns[0]);
     assert_true(ns[3] == ns[0] + 2000); /* the made-up clock: 1000 ns a command */
@@ -203,7 +298,7 @@ static void test_lost(void **state)
 
     (void)state;
     start(&w);
-    hg_fake_state.hold = 1;
+    hg_fake_hold(1);
     point = submit_scale(&w);
     hg_fake_state.give_up = CL_OUT_OF_RESOURCES;
     assert_int_equal(hg_backend_opencl.wait(w.dev, point, UINT64_MAX), HG_ERR_DEVICE_LOST);
@@ -262,7 +357,8 @@ int main(void)
         cmocka_unit_test(test_timeout),         cmocka_unit_test(test_late_free),
         cmocka_unit_test(test_close_in_flight), cmocka_unit_test(test_many_ranges),
         cmocka_unit_test(test_times),           cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_lists),           cmocka_unit_test(test_unmap_fails),
+        cmocka_unit_test(test_submit_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
