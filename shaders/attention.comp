@@ -89,8 +89,7 @@
             }
             for (uint c = 0u; c < DIMS; c++) {
                 F sum = y[from_q + i + c];
-                sum = sum * fade;
-                sum = FLP(sum);
+                sum = sum * fade; /* of 2^-50 and 2^-49 at least, where not 0 */
                 sum = sum + added[c];
                 y[from_q + i + c] = ST(sum);
             }
@@ -101,7 +100,6 @@
                 MAC(added, score[j - block], v[from_kv + j * stride + i])
             F sum = y[from_q + i];
             sum = sum * fade;
-            sum = FLP(sum);
             sum = sum + added;
             y[from_q + i] = ST(sum);
         }

@@ -19,7 +19,7 @@ typedef enum hg_fill {
     HG_FILL_NORMAL, /* about 1 */
     HG_FILL_NASTY,  /* zeros of both signs, denormals, 2^-50, 1e-12, 6e4, +-120, ties */
     HG_FILL_LARGE,  /* up to 6e4 */
-    HG_FILL_HUGE,   /* rows scaled by 1e-20 to 1e20 */
+    HG_FILL_HUGE,   /* rows scaled by 2^-66 to 2^66 */
     HG_FILL_EDGE,   /* just above 2^-50 */
     HG_FILL_EQUAL,  /* all ones */
     HG_FILL_ZERO

@@ -123,7 +123,7 @@ const hg_shape hg_shapes[] = {
          .scale = 0.25f, .flags = 1)},
     {ROW(attention, "masked heads", NORMAL, .tokens = 2, HEADS(130, 2, 10), .gate_dim = 1,
          .scale = 0.3f, .gate = 1, .head_mask0 = 0x80000001u, .head_mask1 = 2u, .head_mask2 = 4u,
-         .head_mask3 = 0x80000000u)},
+         .head_mask3 = 0x80000001u)},
     {ROW(attention, "scores of 1e4", LARGE, .tokens = 70, HEADS(2, 1, 10), .gate_dim = 1,
          .scale = 1e-5f, .gate = 1)},
     {ROW(attention, "ties", EQUAL, .tokens = 67, HEADS(2, 1, 16), .gate_dim = 1, .scale = 0.25f,
@@ -132,6 +132,7 @@ const hg_shape hg_shapes[] = {
          .gate = 1, .flags = 1)},
     {ROW(attention, "edge", EDGE, .tokens = 70, HEADS(2, 1, 16), .gate_dim = 1, .scale = 0.25f,
          .gate = 1)},
+    {ROW(attention, "edge, tiny scale", EDGE, .tokens = 5, HEADS(2, 1, 16), .scale = 0x1p-40f)},
     {ROW(attention, "zero", ZERO, .tokens = 66, HEADS(2, 1, 16), .scale = 0.25f)},
 
     {ROW(attn_probs, "whole", NORMAL, HEADS(2, 1, 16), .scale = 0.25f, .q_count = 17, .k_count = 17,
@@ -419,7 +420,7 @@ static float value(hg_fill fill, uint64_t i, uint64_t width, uint64_t *state)
     case HG_FILL_LARGE:
         return (float)(uniform(state) * 6e4);
     case HG_FILL_HUGE:
-        return (float)(normal(state) * pow(10.0, 2.0 * (double)(i / width % 21) - 20));
+        return (float)ldexp(normal(state), 6 * (int)(i / width % 23) - 66);
     case HG_FILL_EDGE: /* 2^-50 and a little more, either sign */
         return of_bits(0x26800000u + (uint32_t)(next(state) >> 42) % 0x1800000u +
                        ((uint32_t)(next(state) >> 32) & 0x80000000u));

@@ -10,7 +10,6 @@
     F gate = a[i];
     F open = hg_sigmoid(gate);
     F value = gate * open;
-    value = ST(value);
-    value = value * b[i];
+    value = value * b[i]; /* of 2^-51 and 2^-50 at least, where not 0 */
     y[i] = ST(value);
 }

@@ -25,6 +25,7 @@ hg_add_kernel_test(kernels_functions SOURCES kernels/test_functions.c LABELS ker
 hg_add_kernel_test(kernels_spirv SOURCES kernels/test_spirv.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
 hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c kernels/call.c kernels/judge.c $<TARGET_OBJECTS:hg_kernels>
                    LABELS kernels)
+target_compile_definitions(test_kernels_text PRIVATE HG_TEST_HASHES="${HG_TEST_DATA_ROOT}/tests/kernels/exact-1.txt")
 
 hg_add_kernel_test(kernels_cases SOURCES kernels/test_reference.c kernels/call.c kernels/runner.c common/tensors.c ${kernel_parts}
                    LIBRARIES PkgConfig::CJSON Threads::Threads ${CMAKE_DL_LIBS} LABELS kernels TIMEOUT 300

@@ -81,6 +81,9 @@ static void compare_modes(const hg_call *call, const char *name)
     set_float_mode((mode & ~(uint32_t)MODE_FLAGS) | MODE_FLUSH);
     hg_call_text(call, flushed);
     set_float_mode(mode);
+    /* Only there is a product itself tiny, and flushed before anything is done with it. */
+    if (strstr(name, "tiny scale"))
+        flags &= ~(uint32_t)FLAG_UNDERFLOW;
     if (flags & (FLAG_INVALID | FLAG_DENORMAL | FLAG_OVERFLOW | FLAG_UNDERFLOW))
         fail_msg("%s: raised%s%s%s%s", name, flags & FLAG_INVALID ? " invalid" : "",
                  flags & FLAG_DENORMAL ? " denormal" : "", flags & FLAG_OVERFLOW ? " overflow" : "",
@@ -291,7 +294,70 @@ static void probabilities_of_written_statistics_sum_to_one(void **state)
     }
 }
 
-int main(void)
+/* FNV-1a of what the outputs hold afterwards. */
+static uint64_t hash_of(const hg_call *call, const uint8_t *block)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (uint32_t b = call->kernel->output; b < call->kernel->bind_count; b++) {
+        for (uint64_t i = 0; i < call->size_bytes[b]; i++)
+            hash = (hash ^ block[call->offset_bytes[b] + i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* Lines "kernel shape|dtype|hash", of T0. */
+static uint32_t write_hashes(FILE *file)
+{
+    static const char *const dtypes[] = {"none", "f32", "f16", "bf16"};
+    uint32_t lines = 0;
+
+    for (uint32_t s = 0; s < hg_shape_count; s++) {
+        for (uint32_t v = 0; v < hg_variant_count; v++) {
+            hg_call call;
+            uint8_t *block;
+
+            if (hg_variants[v].kernel != hg_shapes[s].kernel || hg_variants[v].tier != HG_TIER_T0 ||
+                hg_shapes[s].large || !hg_call_make(&call, &hg_variants[v], &hg_shapes[s], NULL))
+                continue;
+            block = malloc(call.block_bytes);
+            if (block) {
+                hg_call_oracle(&call, block);
+                (void)fprintf(file, "%s|%s|%016llx\n", hg_shapes[s].name,
+                              dtypes[hg_variants[v].dtype],
+                              (unsigned long long)hash_of(&call, block));
+                lines++;
+            }
+            free(block);
+            hg_call_free(&call);
+        }
+    }
+    return lines;
+}
+
+static void bytes_are_those_of_the_revision(void **state)
+{
+    FILE *expected = fopen(HG_TEST_HASHES, "r");
+    FILE *found = tmpfile();
+    char line[2][256];
+    uint32_t lines;
+
+    (void)state;
+    assert_true(expected && found);
+    lines = write_hashes(found);
+    rewind(found);
+    for (uint32_t i = 0; i < lines; i++) {
+        assert_non_null(fgets(line[0], sizeof(line[0]), expected));
+        assert_non_null(fgets(line[1], sizeof(line[1]), found));
+        assert_string_equal(line[0], line[1]);
+    }
+    assert_null(fgets(line[0], sizeof(line[0]), expected));
+    printf("%u hashes\n", lines);
+    (void)fclose(expected);
+    (void)fclose(found);
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(denormals_do_not_matter),
@@ -299,7 +365,15 @@ int main(void)
         cmocka_unit_test(matmul_and_matvec_agree),
         cmocka_unit_test(pieces_of_a_prompt_do_not_matter),
         cmocka_unit_test(probabilities_of_written_statistics_sum_to_one),
+        cmocka_unit_test(bytes_are_those_of_the_revision),
     };
+
+    if (argc == 3 && strcmp(argv[1], "--write") == 0) {
+        FILE *file = fopen(argv[2], "w");
+        const int written = file && write_hashes(file) > 0;
+
+        return file && fclose(file) == 0 && written ? 0 : 1;
+    }
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
