@@ -188,6 +188,31 @@ static void finds_a_variant_for_every_kernel(void **state)
     assert_non_null(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16));
 }
 
+static void knows_drivers_that_reorder(void **state)
+{
+    hg_snapshot d = device(HG_BACKEND_OPENCL, HG_DEVICE_CPU, "AMD EPYC");
+    const hg_engine_params plain = {0};
+    hg_plan plan;
+
+    (void)state;
+    snprintf(d.driver, sizeof(d.driver), "Portable Computing Language");
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16)->tier, HG_TIER_T0C);
+    snprintf(d.driver, sizeof(d.driver), "Intel(R) OpenCL");
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    for (int k = 0; k < HG_KERNEL_COUNT; k++)
+        for (int t = HG_DTYPE_NONE; t <= HG_DTYPE_BF16; t++) {
+            const int has_w =
+                k == HG_KERNEL_matmul || k == HG_KERNEL_matvec || k == HG_KERNEL_embed_rows;
+
+            if (has_w != (t != HG_DTYPE_NONE))
+                continue;
+            const hg_variant *v = hg_plan_variant(&plan, (hg_kernel_id)k, (hg_dtype)t);
+            assert_int_equal(v->tier, HG_TIER_T0);
+            assert_true(v->threads >= 16);
+        }
+}
+
 static void folds_work_groups(void **state)
 {
     hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_CPU, "poor");
@@ -232,6 +257,7 @@ int main(void)
         cmocka_unit_test(selects_by_every_spelling),
         cmocka_unit_test(lowers_limits_and_never_raises),
         cmocka_unit_test(finds_a_variant_for_every_kernel),
+        cmocka_unit_test(knows_drivers_that_reorder),
         cmocka_unit_test(folds_work_groups),
         cmocka_unit_test(refuses_what_is_not_there),
     };
