@@ -128,7 +128,7 @@ double *hg_test_tensors_f64(const hg_test_tensors *tensors, const char *name)
     size_t count = hg_test_tensors_count(tensors, name, NULL);
     const char *wide = hg_test_tensors_bytes(tensors, name, "F64", sizeof(double));
     const char *narrow = hg_test_tensors_bytes(tensors, name, "F32", sizeof(float));
-    double *values = count && (wide || narrow) ? malloc(count * sizeof *values) : NULL;
+    double *values = count && (wide || narrow) ? calloc(count, sizeof *values) : NULL;
     if (!values) {
         return NULL;
     }
