@@ -151,7 +151,7 @@ static hg_result read_model(hg_app *app, demo_job *job, demo_model *model)
         res = hg_message_fail(HG_ERR_HOST_MEMORY, "out of memory");
         goto out;
     }
-    hg_maps_panels(&model->maps, model->prompt.labels, model->panels, model->texts);
+    hg_maps_panels(&model->maps, model->prompt.labels, 0, model->panels, model->texts);
 out:
     app->meter.title = NULL;
     hg_evaluation_free(&evaluation);
@@ -173,7 +173,7 @@ static hg_result draw_model(hg_app *app, demo_job *job, demo_model *model)
              model->source.name);
     snprintf(name, sizeof(name), "%s_selected_layer_attention_maps", model->source.name);
     hg_prompt_show(&model->prompt, shown, sizeof(shown));
-    snprintf(footer, sizeof(footer), "%s\n", shown);
+    snprintf(footer, sizeof(footer), "prompt: %s\n", shown);
     hg_provenance_footer(&model->provenance, footer + strlen(footer),
                          sizeof(footer) - strlen(footer));
     picture.title = title;
@@ -220,8 +220,8 @@ static hg_result draw_overview(hg_app *app, demo_job *job)
     provenance.model = "baseline, gate_elementwise, gate_headwise";
     provenance.weights_sha256 = sums;
     hg_prompt_show(&job->models[0].prompt, shown, sizeof(shown));
-    snprintf(footer, sizeof(footer), "%s\nheadgate %s, %s on %s (%s)", shown, HG_VERSION_STRING,
-             provenance.precision, provenance.device, provenance.driver);
+    snprintf(footer, sizeof(footer), "prompt: %s\nheadgate %s, %s on %s (%s)", shown,
+             HG_VERSION_STRING, provenance.precision, provenance.device, provenance.driver);
     picture.panels = panels;
     picture.row_titles = titles;
     picture.footer = footer;

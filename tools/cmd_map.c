@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 enum { FORMAT_PNG = HG_FIGURE_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_JSON, FORMAT_COUNT };
-enum { BAND_FLOATS = 1 << 20, PANELS_MAX = 8, TEXT_SIZE = 2048 };
+enum { BAND_FLOATS = 1 << 20, PANELS_MAX = 8, TEXT_SIZE = 2048, SHOWN_SIZE = 400 };
+/* From this length on nearly every cell of a linear map is dark. */
+enum { LINEAR_TOKENS_MAX = 96 };
 
 static const char *const format_names[FORMAT_COUNT] = {"png", "svg", "pdf", "json"};
 
@@ -112,13 +114,48 @@ static hg_result read_options(hg_app *app, map_job *job)
     return hg_args_choice(app->args, HG_OPTION_SCALE, scales, 2, &job->scale);
 }
 
+/* One row per layer where there are several layers and several heads; else near a square, which the
+ * figure chooses by itself for a few panels. */
+static uint32_t choose_columns(const hg_maps *maps, hg_figure_layout layout)
+{
+    const uint32_t count = maps->layers.count * maps->heads.count;
+    uint32_t columns = 0;
+
+    if (maps->heads.count > 1 && maps->layers.count > 1)
+        return maps->heads.count;
+    while (layout == HG_FIGURE_GRID && columns * columns < count)
+        columns++;
+    return columns;
+}
+
+/* What a reader has to know before reading the maps. */
+static void write_subtitle(const map_job *job, int terse, char *text, size_t bytes)
+{
+    const hg_maps *maps = &job->maps;
+    size_t length = 0;
+
+    text[0] = '\0';
+    if (terse)
+        length += (size_t)snprintf(
+            text, bytes, "Beside each name: first-token share (uniform %.3f). ", maps->uniform[0]);
+    if (maps->pool > 1 && length < bytes)
+        length += (size_t)snprintf(text + length, bytes - length,
+                                   "%u tokens; each cell is the largest of %u x %u. ", maps->tokens,
+                                   maps->pool, maps->pool);
+    if (job->source.info.max_positions && maps->tokens > job->source.info.max_positions &&
+        length < bytes)
+        snprintf(text + length, bytes - length,
+                 "%u tokens, but the model was made for %u: positions beyond that are untrained.",
+                 maps->tokens, job->source.info.max_positions);
+}
+
 /* Layout of the panels: a few with their own axes, many as small multiples. */
 static hg_result draw(hg_app *app, map_job *job)
 {
     uint32_t count = job->maps.layers.count * job->maps.heads.count;
     hg_figure_panel *panels = calloc(count, sizeof(*panels));
     hg_panel_text *texts = calloc(count, sizeof(*texts));
-    char title[HG_NAME_SIZE + 64], subtitle[128] = "", footer[TEXT_SIZE], shown[160];
+    char title[HG_NAME_SIZE + 64], subtitle[256], footer[TEXT_SIZE], shown[SHOWN_SIZE];
     hg_picture picture = {.provenance = &job->provenance, .panels = panels, .panel_count = count};
     hg_figure *figure = NULL;
     hg_result res = HG_OK;
@@ -127,25 +164,19 @@ static hg_result draw(hg_app *app, map_job *job)
         res = hg_message_fail(HG_ERR_HOST_MEMORY, "out of memory");
         goto out;
     }
-    hg_maps_panels(&job->maps, job->prompt.labels, panels, texts);
+    picture.layout = count <= PANELS_MAX ? HG_FIGURE_PANELS : HG_FIGURE_GRID;
+    picture.columns = choose_columns(&job->maps, picture.layout);
+    hg_maps_panels(&job->maps, job->prompt.labels, picture.layout == HG_FIGURE_GRID, panels, texts);
     snprintf(title, sizeof(title), "%s: attention probabilities%s", job->source.name,
              job->maps.heads.heads ? "" : ", mean over heads");
-    if (job->maps.pool > 1)
-        snprintf(subtitle, sizeof(subtitle), "%u tokens; each cell is the largest of %u x %u",
-                 job->maps.tokens, job->maps.pool, job->maps.pool);
+    write_subtitle(job, picture.layout == HG_FIGURE_GRID, subtitle, sizeof(subtitle));
     hg_prompt_show(&job->prompt, shown, sizeof(shown));
-    snprintf(footer, sizeof(footer), "%s\n", shown);
+    snprintf(footer, sizeof(footer), "prompt: %s\n", shown);
     hg_provenance_footer(&job->provenance, footer + strlen(footer),
                          sizeof(footer) - strlen(footer));
     picture.title = title;
     picture.subtitle = *subtitle ? subtitle : NULL;
     picture.footer = footer;
-    picture.layout = count <= PANELS_MAX ? HG_FIGURE_PANELS : HG_FIGURE_GRID;
-    if (picture.layout == HG_FIGURE_GRID && job->maps.heads.count > 1)
-        picture.columns = job->maps.layers.count > 1 ? job->maps.heads.count : 0;
-    if (picture.layout == HG_FIGURE_GRID && picture.columns == 0)
-        while (picture.columns * picture.columns < count)
-            picture.columns++;
     picture.scale = (hg_figure_scale)job->scale;
     HG_TRY(hg_picture_create(app, &picture, &figure));
     HG_TRY(hg_picture_write(figure, (hg_figure_format)job->format, job->output));
@@ -286,6 +317,10 @@ static hg_result make(hg_app *app, map_job *job)
     HG_TRY(hg_output_commit(&job->output));
     if (strcmp(job->target, "-") != 0)
         hg_message_note("wrote %s", job->target);
+    if (job->format != FORMAT_JSON && job->scale == HG_FIGURE_LINEAR &&
+        job->maps.tokens > LINEAR_TOKENS_MAX)
+        hg_message_note("%u tokens: most probabilities are near 0; --scale log shows them",
+                        job->maps.tokens);
 out:
     return res;
 }

@@ -104,7 +104,7 @@ static hg_result print_heads(const metrics_job *job, int later)
     uint32_t heads = job->source.info.heads;
     hg_result res;
 
-    HG_TRY(hg_output_format(job->output, "\nF per head%s\n", later ? ", without query 1" : ""));
+    HG_TRY(hg_output_format(job->output, "\nF per head%s\n", later ? ", without query 0" : ""));
     for (uint32_t i = 0; i < job->layers.count; i++) {
         const double *shares = job->shares + ((size_t)i * 2 + (size_t)later) * heads;
 

@@ -23,14 +23,14 @@ static hg_result print_ids(hg_output *output, const int32_t *ids, uint32_t count
 static hg_result print_table(hg_output *output, const hg_prompt *prompt)
 {
     const hg_encoding *encoding = prompt->encoding;
-    hg_result res = hg_output_text(output, "   PLACE      ID       BYTES  TOKEN\n");
+    hg_result res = hg_output_text(output, "POSITION      ID       BYTES  TOKEN\n");
 
     for (uint32_t i = 0; i < prompt->count && res == HG_OK; i++) {
         char range[32] = "";
 
         if (encoding)
             snprintf(range, sizeof(range), "%u-%u", encoding->byte_begin[i], encoding->byte_end[i]);
-        res = hg_output_format(output, "%8u %7d %11s  %s\n", i + 1, (int)prompt->ids[i], range,
+        res = hg_output_format(output, "%8u %7d %11s  %s\n", i, (int)prompt->ids[i], range,
                                prompt->labels->text[i]);
     }
     return res;
@@ -183,7 +183,8 @@ const hg_command hg_command_detokenize = {
     .name = "detokenize",
     .operands = "MODEL",
     .summary = "token ids as text",
-    .about = "Prints the text that token ids stand for, exactly, without a newline after it when "
+    .about = "Prints the text that token ids stand for (bytes that are no UTF-8 as U+FFFD), "
+             "without a newline after it when "
              "standard output is no "
              "terminal. --no-special leaves special tokens out.",
     .examples = "headgate detokenize MODEL --ids 1,2,3\n"

@@ -51,3 +51,4 @@ build/tools/headgate demo -o "$out" "$@" || status=$?
 case $out in /*) ;; *) out=$top/$out ;; esac
 say "done: the pictures are in $out"
 find "$out" -type f \( -name '*.png' -o -name '*.svg' -o -name '*.pdf' -o -name '*.html' \) | sort | sed 's/^/  /'
+echo "the program is build/tools/headgate: build/tools/headgate map --help"

@@ -189,8 +189,26 @@ void hg_maps_free(hg_maps *maps)
     memset(maps, 0, sizeof(*maps));
 }
 
-void hg_maps_panels(const hg_maps *maps, const hg_labels *labels, hg_figure_panel *panels,
-                    hg_panel_text *texts)
+/* "Layer 21 head 3" with its share and the uniform one, or "L21 H3" with its share. */
+static void name_panel(const hg_maps *maps, uint32_t layer, uint32_t map, int terse,
+                       hg_panel_text *text)
+{
+    const double share = hg_maps_shares(maps, layer, map)[0];
+    const uint32_t number = maps->layers.layers[layer] + 1;
+    int length = terse ? snprintf(text->title, sizeof(text->title), "L%u", number)
+                       : snprintf(text->title, sizeof(text->title), "Layer %u", number);
+
+    if (maps->heads.heads)
+        snprintf(text->title + length, sizeof(text->title) - (size_t)length,
+                 terse ? " H%u" : " head %u", maps->heads.heads[map] + 1);
+    if (terse)
+        snprintf(text->note, sizeof(text->note), "%.2f", share);
+    else
+        hg_figure_share_note(text->note, sizeof(text->note), share, maps->uniform[0]);
+}
+
+void hg_maps_panels(const hg_maps *maps, const hg_labels *labels, int terse,
+                    hg_figure_panel *panels, hg_panel_text *texts)
 {
     const char *const *names = labels && maps->pool == 1 ? (const char *const *)labels->text : NULL;
 
@@ -198,17 +216,11 @@ void hg_maps_panels(const hg_maps *maps, const hg_labels *labels, hg_figure_pane
         for (uint32_t map = 0; map < maps->heads.count; map++) {
             size_t i = map_index(maps, layer, map);
             hg_figure_panel *panel = &panels[i];
-            int length = snprintf(texts[i].title, sizeof(texts[i].title), "Layer %u",
-                                  maps->layers.layers[layer] + 1);
 
-            if (maps->heads.heads)
-                snprintf(texts[i].title + length, sizeof(texts[i].title) - (size_t)length,
-                         " head %u", maps->heads.heads[map] + 1);
+            name_panel(maps, layer, map, terse, &texts[i]);
             memset(panel, 0, sizeof(*panel));
             panel->title = texts[i].title;
-            panel->note =
-                hg_figure_share_note(texts[i].note, sizeof(texts[i].note),
-                                     hg_maps_shares(maps, layer, map)[0], maps->uniform[0]);
+            panel->note = texts[i].note;
             panel->cells = hg_maps_cells(maps, layer, map);
             panel->rows = panel->columns = maps->rows;
             panel->flags = HG_PANEL_CAUSAL;

@@ -48,9 +48,10 @@ typedef struct hg_panel_text {
     char note[64];
 } hg_panel_text;
 
-/* panels, texts: [layers * maps per layer]. labels: of the tokens, or NULL. */
-void hg_maps_panels(const hg_maps *maps, const hg_labels *labels, hg_figure_panel *panels,
-                    hg_panel_text *texts);
+/* panels, texts: [layers * maps per layer]. labels: of the tokens, or NULL. terse 1: "L21 H3" and
+ * the share alone, for panels too small for more. */
+void hg_maps_panels(const hg_maps *maps, const hg_labels *labels, int terse,
+                    hg_figure_panel *panels, hg_panel_text *texts);
 
 /* First-token share of attention that is uniform over the keys it may see (D30), within a window
  * too. */

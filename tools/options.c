@@ -13,18 +13,14 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "the text from a file, byte for byte (a last newline is part of it); - is "
          "standard input",
          0},
-    [HG_OPTION_IDS] =
-        {"ids", "LIST",
-         "token ids instead of a text: 1,2,3; - reads them from standard input. Needs no "
-         "tokenizer",
-         0},
+    [HG_OPTION_IDS] = {"ids", "LIST",
+                       "token ids instead of a text: 1,2,3; - reads them from standard input", 0},
     [HG_OPTION_NO_SPECIAL] = {"no-special", NULL,
-                              "without the special tokens that the tokenizer adds around a text",
-                              0},
+                              "without special tokens: neither added around a text nor decoded", 0},
     [HG_OPTION_LAYERS] =
         {"layers", "LIST",
-         "layers, counted from 1: 1,7,21-28, or all (default: four spread over the depth, "
-         "1, 7, 21 and 28 of 28)",
+         "layers, counted from 1: 1,7,21-28, or all (default: map draws four spread over the "
+         "depth, 1, 7, 21 and 28 of 28; other commands take all)",
          0},
     [HG_OPTION_HEADS] =
         {"heads", "LIST",
@@ -69,9 +65,9 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "(default: $HG_DEVICE, else the best device)",
          0},
     [HG_OPTION_PRECISION] =
-        {"precision", "exact|fp32|fast",
-         "exact: the same bytes on every device; fp32: within float32 tolerances "
-         "(default); fast: lower precision, where there is one",
+        {"precision", "exact|fp32",
+         "exact: results have the same bytes on every device; fp32: within float32 tolerances "
+         "(default)",
          0},
     [HG_OPTION_EXACT] = {"exact", NULL, "short for --precision exact", 0},
     [HG_OPTION_LIMITS] =
@@ -84,7 +80,8 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "run under the Khronos validation layer; any message ends with exit code 1", 0},
     [HG_OPTION_JSON] = {"json", NULL, "JSON on standard output", 0},
     [HG_OPTION_QUIET] = {"quiet", NULL, "errors only", 'q'},
-    [HG_OPTION_VERBOSE] = {"verbose", NULL, "say more; twice: much more", 'v'},
+    [HG_OPTION_VERBOSE] = {"verbose", NULL,
+                           "also say what drivers and the library note; twice: more", 'v'},
     [HG_OPTION_HELP] = {"help", NULL, "this help", 'h'},
     [HG_OPTION_VERSION] = {"version", NULL, "the version", 0},
 };

@@ -120,8 +120,9 @@ static hg_result check_ids(const hg_source *source, const int32_t *ids, uint32_t
     for (uint32_t i = 0; i < count; i++) {
         if ((uint32_t)ids[i] >= source->info.vocab)
             return hg_message_fail(HG_ERR_TEXT,
-                                   "token %u has the id %d; the vocabulary of %s ends at %u", i + 1,
-                                   (int)ids[i], source->name, source->info.vocab - 1);
+                                   "the token at position %u has the id %d; the vocabulary of %s "
+                                   "ends at %u",
+                                   i, (int)ids[i], source->name, source->info.vocab - 1);
     }
     return HG_OK;
 }
