@@ -464,11 +464,27 @@ out:
     return res;
 }
 
+/* Operations of a piece as tokens of the whole eval, so that a reader sees one way from 0 to 100 %.
+ */
+typedef struct piece_progress {
+    const hg_progress *inner;
+    uint64_t before, tokens, total;
+} piece_progress;
+
+static int piece_step(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    const piece_progress *p = user;
+    const uint64_t part = total ? p->tokens * done / total : 0;
+
+    return p->inner->step(p->inner->user, what, p->before + part, p->total);
+}
+
 hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t count)
 {
     hg_session *s = session;
-    hg_run_params run = {.progress = s->params.progress,
-                         .what = "layers",
+    piece_progress piece = {.inner = &s->params.progress, .total = count};
+    hg_run_params run = {.progress = {s->params.progress.step ? piece_step : NULL, &piece},
+                         .what = "tokens",
                          .tap = s->params.tap ? show_stage : NULL,
                          .tap_user = s};
     hg_result res = HG_OK;
@@ -480,6 +496,8 @@ hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t coun
         const uint32_t past = s->tokens + done;
 
         HG_TRY(upload_piece(s, ids + done, past, tokens));
+        piece.before = done;
+        piece.tokens = tokens;
         hg_oplist_clear(&s->ops);
         hg_forward_append(s, past, tokens);
         HG_TRY(hg_engine_run(s->engine, &s->ops, &run));

@@ -53,7 +53,7 @@ typedef struct hg_session_params {
     const uint32_t *layers; /* 0-based layers for ATTENTION and GATES; NULL: all */
     uint32_t layer_count;
     hg_logits_kind logits;
-    hg_progress progress;                           /* "layers"; also cancels */
+    hg_progress progress;                           /* "tokens"; also cancels */
     void (*tap)(void *user, const hg_stage *stage); /* every stage of every op, slow; NULL: none */
     void *tap_user;
     hg_log log;
