@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+# The public interface as a program uses it: sessions, captures, wrong calls, threads; every header alone as C99 and C++11.
+if(TARGET headgate_lib)
+  hg_add_test(api SOURCES api/test_session.c LIBRARIES headgate_lib Threads::Threads LABELS api TIMEOUT 120)
+endif()
+hg_add_command_test(api_headers LABELS api COMMAND sh ${PROJECT_SOURCE_DIR}/tests/api/headers.sh ${PROJECT_SOURCE_DIR}
+                                                   ${CMAKE_C_COMPILER})
