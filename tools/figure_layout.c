@@ -323,13 +323,14 @@ static hg_result check_size(hg_figure *figure)
     double most = HG_FIGURE_MAX_EDGE;
     double longest = figure->width > figure->height ? figure->width : figure->height;
     double pixels = (double)figure->width * figure->height;
+    const double most_pixels = HG_FIGURE_MAX_PIXELS;
     double shrink = 1.0;
 
-    if (longest <= most && pixels <= HG_FIGURE_MAX_PIXELS)
+    if (longest <= most && pixels <= most_pixels)
         return HG_OK;
     shrink = most / longest;
-    if (pixels * shrink * shrink > HG_FIGURE_MAX_PIXELS)
-        shrink = sqrt(HG_FIGURE_MAX_PIXELS / pixels);
+    if (pixels * shrink * shrink > most_pixels)
+        shrink = sqrt(most_pixels / pixels);
     return hg_fail(&figure->params.log, HG_ERR_ARGUMENT,
                    "the figure would be %d x %d pixels, at most %d an edge and %d Mi together can "
                    "be made; draw fewer layers or heads, or use at most %.0f dots per inch",

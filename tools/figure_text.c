@@ -321,7 +321,7 @@ static void show(hg_figure_pen *pen, PangoLayout *layout, const hg_figure_style 
         cairo_rotate(cairo, -1.5707963267948966);
     if (bitmap) {
         cairo_translate(cairo, area.x, area.y);
-        cairo_scale(cairo, 1.0 / FINER, 1.0 / FINER);
+        cairo_scale(cairo, 1.0 / (double)FINER, 1.0 / (double)FINER);
         cairo_set_source_surface(cairo, bitmap, 0.0, 0.0);
         cairo_paint(cairo);
         cairo_surface_destroy(bitmap);

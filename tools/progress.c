@@ -37,7 +37,7 @@ static void draw(const hg_meter *meter, const char *what, uint64_t done, uint64_
         snprintf(line, sizeof(line), "%s%s%s", title, gap, what);
     } else {
         double part = done < total ? (double)done / (double)total : 1.0;
-        int filled = (int)(part * BAR_CELLS);
+        int filled = (int)(part * (double)BAR_CELLS);
 
         for (int i = 0; i < BAR_CELLS; i++)
             bar[i] = i < filled ? '#' : '.';

@@ -103,7 +103,7 @@ static void errors_are_small(void **state)
         float worst_x = 0;
 
         for (int step = 0; step <= STEPS; step++) {
-            const double t = (double)step / STEPS;
+            const double t = (double)step / (double)STEPS;
             const float x = (float)(p->geometric ? p->low * pow(p->high / p->low, t)
                                                  : p->low + (p->high - p->low) * t);
             const double error = ulps(p->truth(x), p->function(x));
