@@ -184,7 +184,7 @@ static void maps_agree_with_each_other(void **state)
         double mean = 0;
 
         for (uint32_t h = 0; h < HEADS; h++)
-            mean += (double)whole[(size_t)h * TOKENS * TOKENS + i] / HEADS;
+            mean += (double)whole[(size_t)h * TOKENS * TOKENS + i] / (double)HEADS;
         assert_true(fabs(mean - (double)part[i]) < 1e-6);
     }
     free(whole);
