@@ -136,9 +136,8 @@ static int run_group(void)
             continue;
         (void)snprintf(names[count], sizeof(names[0]), "%s %s%s", name, tiers[variant->tier],
                        dtypes[variant->dtype]);
-        tests[count] = (struct CMUnitTest){.name = names[count],
-                                           .test_func = test_variant,
-                                           .initial_state = (void *)variant};
+        tests[count] = (struct CMUnitTest){
+            .name = names[count], .test_func = test_variant, .initial_state = (void *)variant};
         count++;
     }
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_bounds_fit);

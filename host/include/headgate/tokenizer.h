@@ -32,8 +32,9 @@ typedef struct hg_encoding {
     uint32_t count;
     int32_t *ids;         /* [count] */
     uint32_t *byte_begin; /* [count] into the text as given (before NFC); tokens added by the */
-    uint32_t *byte_end;   /* [count] post-processor have begin == end. Where NFC changed something,
-                           * the tokens   of a character share the whole range that it was made from */
+    uint32_t
+        *byte_end; /* [count] post-processor have begin == end. Where NFC changed something,
+                    * the tokens   of a character share the whole range that it was made from */
 } hg_encoding;
 
 enum {
