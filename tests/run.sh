@@ -65,24 +65,25 @@ if [ $full = 1 ]; then
 fi
 
 say "tests"
-# The summary comes last; before it, cases that were skipped inside an entry that passed otherwise.
+# The summary comes last; before it, cases that were skipped inside an entry that passed otherwise. ctest's lines are
+# passed on as they come.
+: >build/summary
 {
     status=0
     ctest --test-dir build -j "$cores" --output-on-failure || status=$?
     echo $status >build/status
-} 2>&1 | awk '
-    /% tests passed/ { held = 1 }
-    held { tail[++n] = $0; next }
-    { print; fflush() }
-    END {
-        log_file = "build/Testing/Temporary/LastTest.log"
-        while ((getline line < log_file) > 0) {
-            if (line ~ /^[0-9]+\/[0-9]+ Test: /) entry = line
-            if (line ~ /\[  SKIPPED \] [^0-9]/ || line ~ /^skipped/) { sub(/^[0-9\/]* Test: /, "", entry); print "skipped inside " entry ": " line; skips++ }
-        }
-        printf "%d cases were skipped inside entries; skipped entries are listed below\n", skips
-        for (i = 1; i <= n; i++) print tail[i]
-    }'
+} 2>&1 | {
+    held=0
+    while IFS= read -r line; do
+        case $line in *'% tests passed'*) held=1 ;; esac
+        if [ $held = 1 ]; then printf '%s\n' "$line" >>build/summary; else printf '%s\n' "$line"; fi
+    done
+}
+awk '/^[0-9]+\/[0-9]+ Test: / { entry = $3 }
+    /\[  SKIPPED \] [^0-9]/ || /^(lint: )?skipped/ { print "skipped inside " entry ": " $0; skips++ }
+    END { printf "%d checks were skipped inside entries; entries that were skipped as a whole are listed below\n", skips }' \
+    build/Testing/Temporary/LastTest.log
+cat build/summary
 status=$(cat build/status)
 [ ! -f build/zoo-failed ] || status=1
 exit "$status"
