@@ -80,9 +80,17 @@ say "tests"
     done
 }
 awk '/^[0-9]+\/[0-9]+ Test: / { entry = $3 }
-    /\[  SKIPPED \] [^0-9]/ || /^(lint: )?skipped/ { print "skipped inside " entry ": " $0; skips++ }
-    END { printf "%d checks were skipped inside entries; entries that were skipped as a whole are listed below\n", skips }' \
-    build/Testing/Temporary/LastTest.log
+    /\[  SKIPPED \] [^0-9]/ || /^(lint: )?skipped/ {
+        sub(/^\[  SKIPPED \] |^(lint: )?skipped:? /, "")
+        if (seen[entry, $0]++) next
+        if (!(entry in what)) order[++entries] = entry
+        what[entry] = (entry in what ? what[entry] ", " : "") $0
+        skips++
+    }
+    END {
+        for (i = 1; i <= entries; i++) print "skipped inside " order[i] ": " what[order[i]]
+        printf "%d checks were skipped inside entries; entries that were skipped as a whole are listed below\n", skips
+    }' build/Testing/Temporary/LastTest.log
 cat build/summary
 status=$(cat build/status)
 [ ! -f build/zoo-failed ] || status=1
