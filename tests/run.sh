@@ -83,8 +83,12 @@ awk '/^[0-9]+\/[0-9]+ Test: / { entry = $3 }
     /\[  SKIPPED \] [^0-9]/ || /^(lint: )?skipped/ {
         sub(/^\[  SKIPPED \] |^(lint: )?skipped:? /, "")
         if (seen[entry, $0]++) next
-        if (!(entry in what)) order[++entries] = entry
-        what[entry] = (entry in what ? what[entry] ", " : "") $0
+        if (entry in what) {
+            what[entry] = what[entry] ", " $0
+        } else {
+            order[++entries] = entry
+            what[entry] = $0
+        }
         skips++
     }
     END {
