@@ -53,10 +53,16 @@ else
     echo "lint: skipped 1 check: shell scripts (shellcheck is not installed)"
 fi
 
-if ! command -v clang-tidy >/dev/null || [ ! -f "$build/compile_commands.json" ]; then
-    echo "lint: skipped 1 check: clang-tidy (no clang-tidy, or $build is not configured)"
+# Likewise: every release of clang-tidy has other checks in the same groups.
+tidy=''
+for name in clang-tidy-14 clang-tidy; do
+    if [ -z "$tidy" ] && command -v $name >/dev/null && $name --version | grep -q 'version 14\.'; then tidy=$name; fi
+done
+if [ -z "$tidy" ] || [ ! -f "$build/compile_commands.json" ]; then
+    echo "lint: skipped 1 check: clang-tidy (14 is not installed, or $build is not configured)"
     exit $failed
 fi
+export tidy
 
 cat >"$work/tidy" <<'EOF'
 #!/bin/sh
@@ -64,10 +70,10 @@ cat >"$work/tidy" <<'EOF'
 [ "$(date +%s)" -lt "$2" ] || { echo "$4" >>"$3/late"; exit 0; }
 args=$(sed -n '\|"command":.*/'"$4"'"|{s/.*"command": "//;s/",$//;s/\\"/"/g;p;q;}' "$1/compile_commands.json")
 # The key: all that the compiler sees, comments included, and the rules.
-key=$(cd "$1" && { eval "${args% -o *} -E -CC ${args##* -c}" 2>/dev/null; cat "$OLDPWD/.clang-tidy"; clang-tidy --version; } | sha256sum | cut -d' ' -f1)
+key=$(cd "$1" && { eval "${args% -o *} -E -CC ${args##* -c}" 2>/dev/null; cat "$OLDPWD/.clang-tidy"; $tidy --version; } | sha256sum | cut -d' ' -f1)
 if [ -f "$1/tidy/$key" ]; then echo "$4" >>"$3/same"; exit 0; fi
 # The commands may be those of gcc, with warnings that clang does not know.
-if clang-tidy --quiet --extra-arg=-Wno-unknown-warning-option -p "$1" "$4" >"$3/out.$key" 2>/dev/null; then
+if $tidy --quiet --extra-arg=-Wno-unknown-warning-option -p "$1" "$4" >"$3/out.$key" 2>/dev/null; then
     : >"$1/tidy/$key"
     echo "$4" >>"$3/passed"
 else

@@ -58,6 +58,8 @@ system() {
         note "$name" "skipped: $suite cannot be had just now (distro.sh ended with $status)"
         return 0
     fi
+    # Some tests look at the command on a terminal; a bind of /dev alone has none.
+    [ -e "$roots/$suite/dev/pts/ptmx" ] || mount --bind /dev/pts "$roots/$suite/dev/pts" 2>/dev/null || true
     # shellcheck disable=SC2086
     { sh "$tools/distro.sh" run "$roots/$suite" . sh tools/install-packages.sh test &&
         { [ -z "$packages" ] || sh "$tools/distro.sh" run "$roots/$suite" . apt-get -y -qq --no-install-recommends install $packages; }; } \

@@ -302,6 +302,8 @@ static hg_result write_vector(hg_figure *figure, hg_figure_format format,
         cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PT);
     } else {
         surface = cairo_pdf_surface_create_for_stream(to_buffer, &file, width, height);
+        /* Later versions put the facts into compressed streams, where grep does not find them. */
+        cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_4);
         put_pdf_facts(figure, surface);
     }
     res = draw_on(figure, surface, point, format == HG_FIGURE_SVG ? &words : NULL);

@@ -13,8 +13,8 @@ set -euf
 build='gcc|clang libc6-dev cmake ninja-build|make pkg-config|pkgconf glslc libvulkan-dev libvulkan-volk-dev
 opencl-c-headers|opencl-headers libcjson-dev libpng-dev zlib1g-dev libpcre2-dev libutf8proc-dev libcairo2-dev libpango1.0-dev libssl-dev
 fonts-dejavu-core libvulkan1 mesa-vulkan-drivers ocl-icd-libopencl1|nvidia-libopencl1 pocl-opencl-icd'
-test='gcc g++ ninja-build git libcmocka-dev spirv-tools binutils file clang clang-format clang-tidy libclang-rt-dev|libclang-rt-14-dev
-vulkan-validationlayers fonts-wqy-microhei fonts-lohit-deva fonts-noto-color-emoji ?chromium-common ?oclgrind ?poppler-utils'
+test='gcc g++ ninja-build git libcmocka-dev spirv-tools binutils file clang llvm clang-format clang-tidy libclang-rt-dev|libclang-rt-14-dev
+vulkan-validationlayers fonts-wqy-microhei fonts-lohit-deva fonts-noto-color-emoji ?chromium-common ?oclgrind ?poppler-utils ?shellcheck'
 
 set_name=build
 check=0

@@ -32,7 +32,8 @@ nm -u "$lib/libheadgate.so" | awk '{ print $2 }' | sed 's/@.*//' |
 [ ! -s "$scratch/forbidden" ] || complain "the library uses what it must not: $(tr '\n' ' ' <"$scratch/forbidden")"
 
 # find_package, C and C++, shared and static.
-cmake -S "$here" -B "$scratch/package" -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/package.log" 2>&1 &&
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+cmake -S "$here" -B "$scratch/package" -G "$generator" -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/package.log" 2>&1 &&
     cmake --build "$scratch/package" >>"$scratch/package.log" 2>&1 || {
     tail -n 20 "$scratch/package.log"
     complain "find_package(headgate) does not give a program"

@@ -7,7 +7,7 @@ IFS=';'
 set -- $2
 unset IFS
 [ $# -gt 0 ] || { echo "no object files given"; exit 1; }
-defined=$("$nm" -g --defined-only -P "$@" | awk 'NF > 2 && $1 !~ /^hg_/ && $1 !~ /^__odr_asan/ { print $1 }')
+defined=$("$nm" -g --defined-only -P "$@" | awk 'NF > 2 && $1 !~ /^hg_/ && $1 !~ /^__(odr|_)_?asan/ { print $1 }')
 wanted=$("$nm" -u -P "$@" | awk '$1 ~ /^(vk[A-Z]|volk)/ { print $1 }')
 count=$("$nm" -g --defined-only -P "$@" | awk '$1 ~ /^hg_vk_/' | wc -l)
 echo "$# objects, $count hg_vk_ symbols"
