@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * headgate: gated-attention language models on any GPU with Vulkan or OpenCL, with their attention
- * read back. The umbrella. examples/map.c of the installed documentation is the shortest complete
+ * read back. The umbrella. tests/consumer/share.c in the sources is the shortest complete
  * program.
  */
 #ifndef HEADGATE_HEADGATE_H
