@@ -2,9 +2,12 @@
 /* Linux: /proc/meminfo, the control group, the clock. Elsewhere sysconf, or zeros. */
 #include "os.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,6 +65,22 @@ void hg_os_memory(uint64_t *available_bytes, uint64_t *total_bytes)
     }
     if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
         lower(available_bytes, (uint64_t)space.rlim_cur);
+}
+
+FILE *hg_os_open_regular(const char *path)
+{
+    struct stat status;
+    FILE *file;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return NULL;
+    file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "rb") : NULL;
+    if (!file) {
+        close(fd);
+        errno = EINVAL; /* there is something, but nothing to read */
+    }
+    return file;
 }
 
 uint64_t hg_os_clock_ns(void)

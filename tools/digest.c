@@ -91,14 +91,21 @@ static int recall(const hg_weights_digest *digest, const char *real, const struc
                   char hex[HG_SHA256_TEXT])
 {
     char path[HG_PATH_SIZE + 80], want[HG_PATH_SIZE + 128], have[HG_PATH_SIZE + 128], sum[80] = "";
-    int same = 0;
+    struct stat found;
+    int same = 0, fd;
     FILE *file;
 
     if (!cache_path(digest, real, path, sizeof(path)))
         return 0;
-    file = fopen(path, "rb");
-    if (!file)
+    /* Whatever else lies there under that name (a pipe would wait for ever) is no entry. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
         return 0;
+    file = fstat(fd, &found) == 0 && S_ISREG(found.st_mode) ? fdopen(fd, "rb") : NULL;
+    if (!file) {
+        close(fd);
+        return 0;
+    }
     describe_file(status, real, want, sizeof(want));
     if (fgets(have, sizeof(have), file) && strcmp(have, want) == 0 &&
         fgets(sum, sizeof(sum), file)) {

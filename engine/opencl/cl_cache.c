@@ -8,6 +8,7 @@
 #include "cl.h"
 
 #include "check.h"
+#include "os.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -95,7 +96,7 @@ unsigned char *hg_cl_cache_read(hg_cl_dev *dev, const char *key, size_t *size)
 {
     const hg_log *log = &dev->base.plan.log;
     char *path = make_path(dev, key);
-    FILE *file = path ? fopen(path, "rb") : NULL;
+    FILE *file = path ? hg_os_open_regular(path) : NULL;
     const char *why = NULL;
     unsigned char *bytes = NULL;
 

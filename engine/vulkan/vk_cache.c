@@ -15,6 +15,8 @@
 
 #include "vk.h"
 
+#include "os.h"
+
 enum { CACHE_HEADER_BYTES = 24, CACHE_MAX_BYTES = 256 << 20 };
 
 static const char cache_magic[8] = {'H', 'G', 'V', 'K', 'P', 'C', '0', '1'};
@@ -50,7 +52,7 @@ static char *make_path(const hg_vk_dev *dev, const char *dir)
 /* Whole file, or NULL. *why says what was wrong; NULL when there simply is no file. */
 static uint8_t *read_file(const char *path, size_t *count, const char **why)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = hg_os_open_regular(path);
     uint8_t *bytes = NULL;
     struct stat info;
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The OpenCL backend: judgement and bookkeeping on a made-up driver, failing calls on that and on real ones, then what real
-# devices compute. os.c alone of the engine above is needed.
-set(opencl_common opencl/tiny.c ${PROJECT_SOURCE_DIR}/engine/os.c)
+# devices compute.
+set(opencl_common opencl/tiny.c)
 set(opencl_devices pocl oclgrind)
 
 hg_add_test(opencl_snapshot SOURCES opencl/test_snapshot.c opencl/fake.c ${opencl_common} LIBRARIES hg_opencl hg_base)
@@ -16,7 +16,7 @@ foreach(device IN LISTS opencl_devices)
   hg_test_entry(opencl_faults.${device} ${device} 120 "" test_opencl_faults --device ${selector})
 endforeach()
 if(TARGET hg_kernels)
-  hg_add_test(opencl_kernels SOURCES opencl/test_kernels.c ${PROJECT_SOURCE_DIR}/engine/os.c
+  hg_add_test(opencl_kernels SOURCES opencl/test_kernels.c
               LIBRARIES hg_opencl hg_base hg_kernels TIMEOUT 300 DEVICES ${opencl_devices})
 endif()
 foreach(program snapshot points cache faults device kernels)
