@@ -38,30 +38,25 @@
             F total[ARRAY(KEYS)];
             F part[ARRAY(KEYS)];
             uint from[ARRAY(KEYS)];
-            for (uint c = 0u; c < KEYS; c++) {
+            FOR(c, KEYS,
                 from[c] = from_kv + hg_min(j + c, end - 1u) * stride;
-                total[c] = 0.0f;
-            }
+                total[c] = 0.0f;)
             for (uint first = 0u; first < P.head_dim; first += 64u) {
                 uint last = hg_min(first + 64u, P.head_dim);
-                for (uint c = 0u; c < KEYS; c++)
-                    part[c] = 0.0f;
+                FOR(c, KEYS, part[c] = 0.0f;)
                 for (uint i = first; i < last; i++) {
                     F value = q[from_q + i];
-                    for (uint c = 0u; c < KEYS; c++)
-                        MAC(part[c], value, k[from[c] + i])
+                    FOR(c, KEYS, MAC(part[c], value, k[from[c] + i]))
                 }
-                for (uint c = 0u; c < KEYS; c++)
-                    total[c] = total[c] + part[c];
+                FOR(c, KEYS, total[c] = total[c] + part[c];)
             }
-            for (uint c = 0u; c < KEYS; c++) {
+            FOR(c, KEYS,
                 F s = total[c] * scale;
                 s = FLP(s);
                 if (j + c < end) {
                     score[j + c - block] = s;
                     peak = s > peak ? s : peak;
-                }
-            }
+                })
         }
         F fade = top - peak;
         fade = hg_exp(fade);
@@ -79,20 +74,17 @@
         uint i = 0u;
         for (; i + DIMS <= P.head_dim; i += DIMS) {
             F added[ARRAY(DIMS)];
-            for (uint c = 0u; c < DIMS; c++)
-                added[c] = 0.0f;
+            FOR(c, DIMS, added[c] = 0.0f;)
             for (uint j = begin; j < end; j++) {
                 uint from = from_kv + j * stride + i;
                 F p = score[j - block];
-                for (uint c = 0u; c < DIMS; c++)
-                    MAC(added[c], p, v[from + c])
+                FOR(c, DIMS, MAC(added[c], p, v[from + c]))
             }
-            for (uint c = 0u; c < DIMS; c++) {
+            FOR(c, DIMS,
                 F sum = y[from_q + i + c];
                 sum = sum * fade; /* of 2^-50 and 2^-49 at least, where not 0 */
                 sum = sum + added[c];
-                y[from_q + i + c] = ST(sum);
-            }
+                y[from_q + i + c] = ST(sum);)
         }
         for (; i < P.head_dim; i++) {
             F added = 0.0f;

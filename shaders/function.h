@@ -36,8 +36,8 @@ FN hg_exp(float x)
     p = p * square;
     p = p + r;
     p = p + 1.0f;
-    uint bits = AU(p) + (U32(n) << 23);
-    return x < -34.0f ? 0.0f : AF(bits);
+    F scaled = AF(AU(p) + (U32(n) << 23));
+    return x < -34.0f ? 0.0f : scaled;
 }
 
 /* Natural logarithm of a normal x > 0. log(1) is 0. */

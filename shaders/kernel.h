@@ -102,9 +102,13 @@ typedef struct hg_variant {
     hg_dtype dtype;
     uint32_t threads; /* invocations per work-group, along dimension 0 */
     uint32_t spec_count;
-    const char *const *spec_name; /* SPIR-V constant id = index; OpenCL: -DNAME=value */
+    /* Tile numbers. OpenCL: -DNAME=value. The SPIR-V of the table has the defaults built in,
+     * loops over them are written out; a module that has them as constants has constant id = index.
+     */
+    const char *const *spec_name;
     const uint32_t *spec_default;
-    const uint32_t *spirv; /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0.. */
+    /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0..; NULL: none. */
+    const uint32_t *spirv;
     size_t spirv_bytes;
     /* OpenCL C 1.2, complete (no includes). Kernel function "hg_NAME"; its arguments are the
      * bindings in order as __global pointers, then the params struct by value (clSetKernelArg with

@@ -19,12 +19,8 @@
         return;
     F total[ARRAY(ROWS)][ARRAY(COLS)];
     uint from_w[ARRAY(COLS)];
-    for (uint r = 0u; r < ROWS; r++) {
-        for (uint c = 0u; c < COLS; c++)
-            total[r][c] = 0.0f;
-    }
-    for (uint c = 0u; c < COLS; c++)
-        from_w[c] = P.w_offset + hg_min(col_first + c, P.cols - 1u) * P.k;
+    FOR(r, ROWS, FOR(c, COLS, total[r][c] = 0.0f;))
+    FOR(c, COLS, from_w[c] = P.w_offset + hg_min(col_first + c, P.cols - 1u) * P.k;)
 
 #ifdef HG_PRIVATE_STAGE
     if (ROWS > 8u) {
@@ -35,24 +31,24 @@
         for (uint block = 0u; block < P.k; block += 64u) {
             uint count = hg_min(64u, P.k - block);
             for (uint k = 0u; k < count; k++) {
-                for (uint c = 0u; c < COLS; c++)
+                UNROLL_CL for (uint c = 0u; c < COLS; c++)
                     staged[k][c] = WEIGHT(from_w[c] + block + k);
             }
             for (uint row = 0u; row < rows; row += 4u) {
-                for (uint r = 0u; r < 4u; r++) {
+                UNROLL_CL for (uint r = 0u; r < 4u; r++) {
                     from[r] = hg_min(row_first + row + r, P.rows - 1u) * P.k + block;
-                    for (uint c = 0u; c < COLS; c++)
+                    UNROLL_CL for (uint c = 0u; c < COLS; c++)
                         part[r][c] = 0.0f;
                 }
                 for (uint k = 0u; k < count; k++) {
-                    for (uint r = 0u; r < 4u; r++) {
+                    UNROLL_CL for (uint r = 0u; r < 4u; r++) {
                         F value = x[from[r] + k];
-                        for (uint c = 0u; c < COLS; c++)
+                        UNROLL_CL for (uint c = 0u; c < COLS; c++)
                             MAC(part[r][c], value, staged[k][c])
                     }
                 }
-                for (uint r = 0u; r < 4u; r++) {
-                    for (uint c = 0u; c < COLS; c++)
+                UNROLL_CL for (uint r = 0u; r < 4u; r++) {
+                    UNROLL_CL for (uint c = 0u; c < COLS; c++)
                         total[row + r][c] = total[row + r][c] + part[r][c];
                 }
             }
@@ -63,64 +59,50 @@
         F part[ARRAY(ROWS)][ARRAY(COLS)];
         F value[ARRAY(ROWS)];
         uint from_x[ARRAY(ROWS)];
-        for (uint r = 0u; r < ROWS; r++)
-            from_x[r] = hg_min(row_first + r, P.rows - 1u) * P.k;
+        FOR(r, ROWS, from_x[r] = hg_min(row_first + r, P.rows - 1u) * P.k;)
         for (uint block = 0u; block < P.k; block += 64u) {
             uint end = hg_min(block + 64u, P.k);
             uint k = block;
-            for (uint r = 0u; r < ROWS; r++) {
-                for (uint c = 0u; c < COLS; c++)
-                    part[r][c] = 0.0f;
-            }
+            FOR(r, ROWS, FOR(c, COLS, part[r][c] = 0.0f;))
 #ifdef HG_W_16
             /* Rows that start at a whole word: two elements from each. */
             if (((P.k | P.w_offset) & 1u) == 0u) {
                 uint word[ARRAY(COLS)];
                 for (; k < end; k += 2u) {
-                    for (uint r = 0u; r < ROWS; r++)
-                        value[r] = x[from_x[r] + k];
-                    for (uint c = 0u; c < COLS; c++) {
+                    FOR(r, ROWS, value[r] = x[from_x[r] + k];)
+                    FOR(c, COLS,
                         word[c] = w[(from_w[c] + k) >> 1];
                         F weight = HALF_LOW(word[c]);
-                        for (uint r = 0u; r < ROWS; r++)
-                            MAC(part[r][c], value[r], weight)
-                    }
-                    for (uint r = 0u; r < ROWS; r++)
-                        value[r] = x[from_x[r] + k + 1u];
-                    for (uint c = 0u; c < COLS; c++) {
+                        FOR(r, ROWS, MAC(part[r][c], value[r], weight)))
+                    FOR(r, ROWS, value[r] = x[from_x[r] + k + 1u];)
+                    FOR(c, COLS,
                         F weight = HALF_HIGH(word[c]);
-                        for (uint r = 0u; r < ROWS; r++)
-                            MAC(part[r][c], value[r], weight)
-                    }
+                        FOR(r, ROWS, MAC(part[r][c], value[r], weight)))
                 }
             }
 #endif
             for (; k < end; k++) {
-                for (uint r = 0u; r < ROWS; r++)
-                    value[r] = x[from_x[r] + k];
-                for (uint c = 0u; c < COLS; c++) {
+                FOR(r, ROWS, value[r] = x[from_x[r] + k];)
+                FOR(c, COLS,
                     F weight = WEIGHT(from_w[c] + k);
-                    for (uint r = 0u; r < ROWS; r++)
-                        MAC(part[r][c], value[r], weight)
-                }
+                    FOR(r, ROWS, MAC(part[r][c], value[r], weight)))
             }
-            for (uint r = 0u; r < ROWS; r++) {
-                for (uint c = 0u; c < COLS; c++)
-                    total[r][c] = total[r][c] + part[r][c];
-            }
+            FOR(r, ROWS, FOR(c, COLS, total[r][c] = total[r][c] + part[r][c];))
         }
     }
 
-    for (uint r = 0u; r < ROWS; r++) {
-        for (uint c = 0u; c < COLS; c++) {
-            uint row = row_first + r;
-            uint col = col_first + c;
-            if (row < P.rows && col < P.cols) {
-                F sum = total[r][c];
-                if ((P.flags & 1u) != 0u)
-                    sum = sum + bias[col];
-                y[row * P.y_stride + P.y_offset + col] = ST(sum);
-            }
-        }
+    F added[ARRAY(COLS)];
+    FOR(c, COLS, added[c] = 0.0f;)
+    if ((P.flags & 1u) != 0u) {
+        FOR(c, COLS, added[c] = bias[hg_min(col_first + c, P.cols - 1u)];)
     }
+    FOR(r, ROWS,
+        if (row_first + r < P.rows) {
+            uint to = (row_first + r) * P.y_stride + P.y_offset + col_first;
+            FOR(c, COLS,
+                if (col_first + c < P.cols) {
+                    F sum = total[r][c] + added[c];
+                    y[to + c] = ST(sum);
+                })
+        })
 }

@@ -14,51 +14,46 @@
     F part[ARRAY(COLS)];
     uint from_w[ARRAY(COLS)];
     uint from_x = row * P.k;
-    for (uint c = 0u; c < COLS; c++) {
+    FOR(c, COLS,
         total[c] = 0.0f;
-        from_w[c] = P.w_offset + hg_min(col_first + c, P.cols - 1u) * P.k;
-    }
+        from_w[c] = P.w_offset + hg_min(col_first + c, P.cols - 1u) * P.k;)
     for (uint block = 0u; block < P.k; block += 64u) {
         uint end = hg_min(block + 64u, P.k);
         uint k = block;
-        for (uint c = 0u; c < COLS; c++)
-            part[c] = 0.0f;
+        FOR(c, COLS, part[c] = 0.0f;)
 #ifdef HG_W_16
         /* Rows that start at a whole word: two elements from each. */
         if (((P.k | P.w_offset) & 1u) == 0u) {
             uint word[ARRAY(COLS)];
             for (; k < end; k += 2u) {
                 F value = x[from_x + k];
-                for (uint c = 0u; c < COLS; c++) {
+                FOR(c, COLS,
                     word[c] = w[(from_w[c] + k) >> 1];
                     F weight = HALF_LOW(word[c]);
-                    MAC(part[c], value, weight)
-                }
+                    MAC(part[c], value, weight))
                 value = x[from_x + k + 1u];
-                for (uint c = 0u; c < COLS; c++) {
+                FOR(c, COLS,
                     F weight = HALF_HIGH(word[c]);
-                    MAC(part[c], value, weight)
-                }
+                    MAC(part[c], value, weight))
             }
         }
 #endif
         for (; k < end; k++) {
             F value = x[from_x + k];
-            for (uint c = 0u; c < COLS; c++) {
+            FOR(c, COLS,
                 F weight = WEIGHT(from_w[c] + k);
-                MAC(part[c], value, weight)
-            }
+                MAC(part[c], value, weight))
         }
-        for (uint c = 0u; c < COLS; c++)
-            total[c] = total[c] + part[c];
+        FOR(c, COLS, total[c] = total[c] + part[c];)
     }
-    for (uint c = 0u; c < COLS; c++) {
-        uint col = col_first + c;
-        if (col < P.cols) {
-            F sum = total[c];
-            if ((P.flags & 1u) != 0u)
-                sum = sum + bias[col];
-            y[row * P.y_stride + P.y_offset + col] = ST(sum);
-        }
+    F added[ARRAY(COLS)];
+    FOR(c, COLS, added[c] = 0.0f;)
+    if ((P.flags & 1u) != 0u) {
+        FOR(c, COLS, added[c] = bias[hg_min(col_first + c, P.cols - 1u)];)
     }
+    FOR(c, COLS,
+        if (col_first + c < P.cols) {
+            F sum = total[c] + added[c];
+            y[row * P.y_stride + P.y_offset + col_first + c] = ST(sum);
+        })
 }

@@ -24,16 +24,21 @@
 #elif defined(HG_W_F16)
 
 #define HG_W_16 1
-/* bits: the half in the low 16 bits, nothing above. */
+/* bits: the half in the low 16 bits, nothing above. Selects between variables: anything else
+ * becomes a branch in SPIR-V, and SwiftShader takes minutes and gigabytes over a tile full of
+ * branches. */
 FN hg_half(uint bits)
 {
     uint rest = bits & 0x7fffu;
+    uint sign = (bits & 0x8000u) << 16;
     uint normal = (rest << 13) + 0x38000000u;
+    uint special = (rest << 13) + 0x70000000u; /* Inf and NaN stay what they are */
     F small = F32(I32(rest)) * 5.96046448e-8f; /* 2^-24 */
-    uint result = rest < 0x400u ? AU(small) : normal;
+    uint denormal = AU(small);
+    uint result = rest < 0x400u ? denormal : normal;
 
-    result = rest < 0x7c00u ? result : normal + 0x38000000u; /* Inf and NaN stay what they are */
-    return AF(result | ((bits & 0x8000u) << 16));
+    result = rest < 0x7c00u ? result : special;
+    return AF(result | sign);
 }
 
 #define WEIGHT(i) hg_half((w[(i) >> 1] >> (((i)&1u) << 4)) & 0xffffu)

@@ -66,6 +66,9 @@ static const char *not_here(const hg_variant *variant)
 static void test_variant(void **state)
 {
     const hg_variant *variant = *state;
+    /* SPIR-V has the tile numbers of the table built in. */
+    const int others =
+        variant->spec_count > 0 && self.runner.engine->backend->kind != HG_BACKEND_VULKAN;
     uint32_t shapes = 0;
 
     if (not_here(variant)) {
@@ -79,7 +82,7 @@ static void test_variant(void **state)
         if (shape->kernel != variant->kernel)
             continue;
         shapes++;
-        for (int other = 0; other <= (variant->spec_count > 0); other++) {
+        for (int other = 0; other <= others; other++) {
             assert_true(hg_call_make(&call, variant, shape, other ? other_spec : NULL));
             try_call(&call, shape->name);
             hg_call_free(&call);
