@@ -25,6 +25,7 @@ done
 [ -f "$tools/distro.sh" ] || { echo "skipped: $tools/distro.sh is not there"; exit 77; }
 tools=$(cd "$tools" && pwd)
 mkdir -p "$roots"
+roots=$(cd "$roots" && pwd)
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 
@@ -40,8 +41,14 @@ result() {
     log=build-zoo-$1/zoo.log
     line=$(grep -E '% tests passed' "$log" | tail -n 1) || true
     skips=$(grep -cE '^[[:space:]]*[0-9]+ - .* \(Skipped\)' "$log") || true
+    total=${line##* }
     case $line in
-    '100% tests passed'*) note "$1" "$line, skipped: ${skips:-0}" ;;
+    '100% tests passed'*)
+        if [ "${skips:-0}" = "$total" ]; then
+            note "$1" "skipped: none of the $total entries found its driver, see $log"
+        else
+            note "$1" "$((total - skips)) passed, 0 failed, $skips skipped"
+        fi ;;
     *) note "$1" "FAILED: ${line:-it did not build}, see $log" ;;
     esac
 }
@@ -81,7 +88,10 @@ intel() {
     fi
     (
         eval "$variables"
-        sh -c "$commands" sh "$folder" "-DHG_ICD_POCL=$roots/intel/lib/libintelocl.so" '-R [.]pocl$'
+        # The loader takes a folder of vendor files, or one of the system's own folder by name; so a folder with this one alone.
+        mkdir -p "$roots/intel/alone"
+        cp "$roots/intel/vendors/intel-cpu.icd" "$roots/intel/alone/"
+        sh -c "$commands" sh "$folder" "-DHG_ICD_POCL=$roots/intel/alone" '-R [.]pocl$'
     ) >"$folder/zoo.log" 2>&1 || true
     result intel
 }
@@ -97,4 +107,4 @@ done
 echo "zoo:"
 cat "$report"
 if grep -q FAILED "$report"; then exit 1; fi
-grep -q 'tests passed' "$report" || exit 77
+grep -q ' passed, ' "$report" || exit 77
