@@ -85,13 +85,14 @@ for device in $devices; do
     step "exact-$n" 90 "$bin/test_golden" --device "$device" --precision exact --cuts none
     step "minimum-$n" 90 "$bin/test_golden" --device "$device" --precision exact --limits spec-minimum --cuts none
 done
+if [ "$preset" = tiny ]; then prompts=32,128; else prompts=128,512,2048; fi
 step "model" 90 "$bin/make_model" "$work/model" --preset "$preset" --gate headwise
 : >"$work/benches"
 for device in $devices; do
     n=$(echo "$device" | tr -d ':')
-    step "bench-$n" 120 "$bin/headgate" bench "$work/model" --device "$device" -p 128,512,2048 -n 32 -r 3 --json
+    step "bench-$n" 120 "$bin/headgate" bench "$work/model" --device "$device" -p "$prompts" -n 32 -r 3 --json
     [ ! -s "$work/bench-$n.out" ] || { printf ',' && cat "$work/bench-$n.out"; } >>"$work/benches"
-    step "bench-exact-$n" 120 "$bin/headgate" bench "$work/model" --device "$device" --exact -p 128 -n 16 -r 3 --json
+    step "bench-exact-$n" 120 "$bin/headgate" bench "$work/model" --device "$device" --exact -p "${prompts%%,*}" -n 16 -r 3 --json
     [ ! -s "$work/bench-exact-$n.out" ] || { printf ',' && cat "$work/bench-exact-$n.out"; } >>"$work/benches"
 done
 

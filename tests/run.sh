@@ -62,6 +62,9 @@ if [ $full = 1 ]; then
     zoo=0
     sh tests/zoo.sh || zoo=$?
     [ $zoo = 0 ] || [ $zoo = 77 ] || echo $zoo >build/zoo-failed
+    say "the bundle for a machine with a GPU, on a software driver"
+    { sh tests/gpu-bundle.sh && sh tests/gpu-check.sh build-gpu/gpu-bundle.tar.xz --device vk:0 --preset tiny -o build/gpu-check.json; } ||
+        echo 1 >build/zoo-failed
 fi
 
 say "tests"
