@@ -163,6 +163,7 @@ static inline uint32_t hg_bits(float x)
 #define RESTRICT restrict
 #endif
 
+/* Names and statements as arguments. NOLINTBEGIN(bugprone-macro-parentheses) */
 #ifndef FOR
 #define FOR(i, n, body)                                                                            \
     for (uint i = 0u; i < (n); i++) {                                                              \
@@ -175,8 +176,7 @@ static inline uint32_t hg_bits(float x)
 #define UNROLL_CL
 #endif
 
-/* acc = acc + a * b, product and sum rounded apart; acc is a variable.
- * NOLINTBEGIN(bugprone-macro-parentheses) */
+/* acc = acc + a * b, product and sum rounded apart; acc is a variable. */
 #define MAC(acc, a, b)                                                                             \
     {                                                                                              \
         F m_ = (a) * (b);                                                                          \
