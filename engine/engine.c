@@ -186,12 +186,20 @@ hg_precision hg_engine_precision(const hg_engine *engine)
     return engine->plan.precision;
 }
 
+/* Looking at an engine changes nothing of it but, for a moment, its lock. */
+static pthread_mutex_t *lock_of(const hg_engine *engine)
+{
+    return &((hg_engine *)(uintptr_t)engine)->lock;
+}
+
 void hg_engine_memory(const hg_engine *engine, uint64_t *now_bytes, uint64_t *peak_bytes)
 {
+    pthread_mutex_lock(lock_of(engine));
     if (now_bytes)
         *now_bytes = engine->now_bytes;
     if (peak_bytes)
         *peak_bytes = engine->peak_bytes;
+    pthread_mutex_unlock(lock_of(engine));
 }
 
 uint32_t hg_engine_validation_messages(const hg_engine *engine)
@@ -201,7 +209,9 @@ uint32_t hg_engine_validation_messages(const hg_engine *engine)
 
 void hg_engine_count(const hg_engine *engine, hg_engine_counters *out)
 {
+    pthread_mutex_lock(lock_of(engine));
     hg_struct_out(out, &engine->counters, sizeof(*out));
+    pthread_mutex_unlock(lock_of(engine));
 }
 
 hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)

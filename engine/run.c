@@ -158,9 +158,15 @@ static hg_result flush(runner *r)
     r->point_flops = r->list_flops;
     HG_TRY(e->backend->submit(&r->list, NULL, 0, NULL, 0, &r->point));
     e->counters.submits++;
-    if (progress->step &&
-        progress->step(progress->user, r->params->what, r->done, r->ops->count) != 0)
-        res = HG_CANCELLED;
+    if (progress
+            ->step) { /* without the lock: the callback may use this engine for something else */
+        int stop;
+
+        pthread_mutex_unlock(&e->lock);
+        stop = progress->step(progress->user, r->params->what, r->done, r->ops->count);
+        pthread_mutex_lock(&e->lock);
+        res = stop ? HG_CANCELLED : HG_OK;
+    }
 out:
     return res;
 }
@@ -229,16 +235,13 @@ out:
 hg_result hg_engine_run(hg_engine *engine, const hg_oplist *list, const hg_run_params *params)
 {
     static const hg_run_params plain;
-    runner r = {.engine = engine,
-                .ops = list,
-                .params = params ? params : &plain,
-                .submit_flops =
-                    engine->submit_flops > 0 ? engine->submit_flops : FIRST_SUBMIT_FLOPS};
+    runner r = {.engine = engine, .ops = list, .params = params ? params : &plain};
     hg_result res;
 
     if (list->failed != HG_OK)
         return hg_fail(&engine->log, list->failed, "no memory for a list of operations");
     pthread_mutex_lock(&engine->lock);
+    r.submit_flops = engine->submit_flops > 0 ? engine->submit_flops : FIRST_SUBMIT_FLOPS;
     res = run_locked(&r);
     engine->submit_flops = r.submit_flops;
     pthread_mutex_unlock(&engine->lock);

@@ -16,6 +16,8 @@ enum { PROBE_BYTES = 32 << 20 };
 
 static hg_result need_layer(const hg_session *s, uint32_t layer)
 {
+    if (hg_session_busy(s))
+        return HG_ERR_ARGUMENT;
     if (layer < s->model->config.layers)
         return HG_OK;
     return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %u is asked for, the model has %u", layer + 1,
@@ -242,6 +244,8 @@ hg_result hg_capture_hidden(hg_session *session, uint32_t index, float *out)
 {
     hg_session *s = session;
 
+    if (hg_session_busy(s))
+        return HG_ERR_ARGUMENT;
     if (!s->hidden)
         return hg_fail(&s->log, HG_ERR_ARGUMENT,
                        "hidden states were not captured: ask for HG_CAPTURE_HIDDEN");

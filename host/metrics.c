@@ -140,6 +140,8 @@ hg_result hg_capture_metrics(hg_session *session, uint32_t layer, hg_layer_metri
                               .gate_mean = (double)NAN,
                               .gate_below_tenth = (double)NAN,
                               .hidden_abs_max = (double)NAN};
+    if (hg_session_busy(s))
+        return HG_ERR_ARGUMENT;
     if (layer >= s->model->config.layers)
         return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %u is asked for, the model has %u",
                        layer + 1, s->model->config.layers);

@@ -398,10 +398,9 @@ static void settle_rope(hg_session *s, uint32_t count)
 {
     const hg_config *c = &s->model->config;
 
-    if (!s->rope_ready) {
+    if (s->tokens == 0) { /* also after a first eval that was cancelled: nothing of it stays */
         s->rope_tokens = s->params.rope_tokens ? s->params.rope_tokens : count;
         hg_rope_frequencies(c, s->rope_tokens, s->inv_freq, &s->rope_scaling);
-        s->rope_ready = 1;
     } else if (hg_rope_depends_on_length(c) && s->tokens <= s->rope_tokens &&
                s->tokens + count > s->rope_tokens) {
         hg_say(&s->log, HG_LOG_WARNING,
@@ -425,6 +424,14 @@ static void show_stage(void *user, const hg_op *op, const float *values)
     s->params.tap(s->params.tap_user, &stage);
 }
 
+int hg_session_busy(const hg_session *session)
+{
+    if (session->busy)
+        hg_say(&session->log, HG_LOG_ERROR,
+               "a session was called from a callback of its own eval: wait until that returns");
+    return session->busy;
+}
+
 void hg_session_look(hg_session *session, const char *what, const float *values, uint64_t count)
 {
     uint64_t strange = 0;
@@ -442,23 +449,21 @@ void hg_session_look(hg_session *session, const char *what, const float *values,
            (unsigned long long)strange, (unsigned long long)count, what);
 }
 
-static hg_result fetch_logits(hg_session *s, uint32_t past, uint32_t tokens)
+/* Of one piece; `last` when the eval ends with it. Which tokens the host's copy stands for is
+ * settled when the whole eval has succeeded: until then it still stands for the tokens before. */
+static hg_result fetch_logits(hg_session *s, uint32_t past, uint32_t tokens, int last)
 {
     const uint64_t vocab = s->model->config.vocab;
     hg_result res = HG_OK;
 
-    if (s->params.logits == HG_LOGITS_LAST) {
-        s->logits_first = s->logits_end = 0;
+    if (s->params.logits == HG_LOGITS_LAST && last) {
         HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes, s->logits,
                                  vocab * 4));
         hg_session_look(s, "logits", s->logits, vocab);
-        s->logits_first = past + tokens - 1;
-        s->logits_end = past + tokens;
     } else if (s->params.logits == HG_LOGITS_ALL) {
         HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes,
                                  s->logits + past * vocab, tokens * vocab * 4));
         hg_session_look(s, "logits", s->logits + past * vocab, tokens * vocab);
-        s->logits_end = past + tokens;
     }
 out:
     return res;
@@ -489,6 +494,9 @@ hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t coun
                          .tap_user = s};
     hg_result res = HG_OK;
 
+    if (hg_session_busy(s))
+        return HG_ERR_ARGUMENT;
+    s->busy = 1;
     HG_TRY(check_ids(s, ids, count));
     settle_rope(s, count);
     for (uint32_t done = 0; done < count;) {
@@ -501,12 +509,15 @@ hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t coun
         hg_oplist_clear(&s->ops);
         hg_forward_append(s, past, tokens);
         HG_TRY(hg_engine_run(s->engine, &s->ops, &run));
-        HG_TRY(fetch_logits(s, past, tokens));
+        HG_TRY(fetch_logits(s, past, tokens, done + tokens == count));
         done += tokens;
     }
     memcpy(s->ids + s->tokens, ids, count * sizeof(*ids));
     s->tokens += count;
+    s->logits_first = s->params.logits == HG_LOGITS_LAST ? s->tokens - 1 : 0;
+    s->logits_end = s->params.logits == HG_LOGITS_NONE ? 0 : s->tokens;
 out:
+    s->busy = 0;
     return res;
 }
 
@@ -517,14 +528,16 @@ uint32_t hg_session_tokens(const hg_session *session)
 
 hg_result hg_session_truncate(hg_session *session, uint32_t tokens)
 {
+    if (hg_session_busy(session))
+        return HG_ERR_ARGUMENT;
     if (tokens > session->tokens)
         return hg_fail(&session->log, HG_ERR_ARGUMENT, "cannot keep %u tokens of %u", tokens,
                        session->tokens);
     session->tokens = tokens;
     if (session->logits_end > tokens)
         session->logits_end = tokens;
-    if (tokens == 0)
-        session->rope_ready = 0;
+    if (session->logits_first >= session->logits_end)
+        session->logits_first = session->logits_end = 0;
     return HG_OK;
 }
 

@@ -57,7 +57,7 @@ struct hg_session {
     hg_mem *rows_all;    /* [max_tokens, 4] u32: for attn_probs */
     hg_mem *probe;       /* results of capture.c's dispatches, made on first use */
 
-    int rope_ready;
+    int busy; /* inside hg_session_eval */
     uint32_t rope_tokens;
     float attention_scale; /* 1 / sqrt(head_dim), rounded once */
     double rope_scaling;
@@ -72,6 +72,10 @@ struct hg_session {
 /* Host-side rows of kernels.def attention: { position, sequence, kv_begin, kv_end }
  * (docs/DECISIONS.md D7). */
 enum { HG_ROW_WORDS = 4 };
+
+/* 1, said at HG_LOG_ERROR, while an eval runs: its callbacks may not call the session, whose list
+ * of operations is being walked. */
+int hg_session_busy(const hg_session *session);
 
 /* Warns, once per session, when results that are handed out hold NaN or infinite values: weights or
  * activations that overflow are the checkpoint's fault, but the reader has to know. */

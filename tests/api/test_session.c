@@ -307,6 +307,111 @@ static void cancelled_sessions_keep_what_they_had(void **state)
     hg_session_free(&calm);
 }
 
+/* Dynamic rope is computed for the length of the first eval that counts, not of one that was
+ * cancelled. */
+static void cancelled_first_evals_leave_no_rope(void **state)
+{
+    world *w = *state;
+    world dynamic = {.engine = w->engine};
+    hg_checkpoint *checkpoint = NULL;
+    hg_model_info info = {0};
+    int calls = 0;
+    const hg_checkpoint_params folder = {.path = HG_TEST_REFERENCE_DIR "/models/rope-dynamic-long"};
+    hg_session *s, *fresh;
+    float *a, *b;
+    int32_t few[40] = {0};
+
+    for (int32_t i = 0; i < 40; i++)
+        few[i] = i % 7;
+    assert_int_equal(hg_checkpoint_open(&folder, &checkpoint), HG_OK);
+    assert_int_equal(hg_model_load(w->engine, checkpoint, NULL, &dynamic.model), HG_OK);
+    hg_model_describe(dynamic.model, &info);
+    s = session_of(&dynamic, &(hg_session_params){.max_tokens = 64,
+                                                  .logits = HG_LOGITS_LAST,
+                                                  .piece_tokens = 4,
+                                                  .progress = {cancel_at_second, &calls}});
+    fresh = session_of(&dynamic, &(hg_session_params){.max_tokens = 64, .logits = HG_LOGITS_LAST});
+    a = floats(info.vocab);
+    b = floats(info.vocab);
+    assert_int_equal(hg_session_eval(s, few, 40), HG_CANCELLED);
+    assert_int_equal(hg_session_logits(s, 3, a), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_session_eval(s, few, 6), HG_OK);
+    assert_int_equal(hg_session_eval(fresh, few, 6), HG_OK);
+    assert_int_equal(hg_session_logits(s, 5, a), HG_OK);
+    assert_int_equal(hg_session_logits(fresh, 5, b), HG_OK);
+    assert_memory_equal(a, b, info.vocab * sizeof(*a));
+    calls = 0;
+    assert_int_equal(hg_session_eval(s, few, 40), HG_CANCELLED);
+    assert_int_equal(hg_session_logits(s, 5, a), HG_OK); /* still those of the last token it has */
+    assert_memory_equal(a, b, info.vocab * sizeof(*a));
+    free(a);
+    free(b);
+    hg_session_free(&s);
+    hg_session_free(&fresh);
+    hg_model_free(&dynamic.model);
+    hg_checkpoint_close(&checkpoint);
+}
+
+typedef struct reentry {
+    hg_session *own, *other;
+    uint32_t stages, refused, evals;
+} reentry;
+
+static void look_inside(void *user, const hg_stage *stage)
+{
+    reentry *r = user;
+    float *map = floats((size_t)TOKENS * TOKENS * HEADS);
+
+    (void)stage;
+    r->stages++;
+    r->refused += hg_capture_map(r->own, &(hg_map_params){.layer = 0}, map) == HG_ERR_ARGUMENT &&
+                  hg_session_eval(r->own, ids, 1) == HG_ERR_ARGUMENT &&
+                  hg_session_truncate(r->own, 0) == HG_ERR_ARGUMENT;
+    free(map);
+}
+
+static int work_elsewhere(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    reentry *r = user;
+
+    (void)what;
+    (void)done;
+    (void)total;
+    if (r->evals == 0 && r->other)
+        r->evals += hg_session_eval(r->other, ids, 8) == HG_OK;
+    return 0;
+}
+
+static void callbacks_may_use_other_sessions_only(void **state)
+{
+    world *w = *state;
+    reentry r = {0};
+    hg_session *plain =
+        session_of(w, &(hg_session_params){.max_tokens = 32, .logits = HG_LOGITS_LAST});
+    float *a = floats(VOCAB), *b = floats(VOCAB);
+
+    r.other = session_of(w, &(hg_session_params){.max_tokens = 32});
+    r.own = session_of(w, &(hg_session_params){.max_tokens = 32,
+                                               .logits = HG_LOGITS_LAST,
+                                               .capture = HG_CAPTURE_ATTENTION,
+                                               .tap = look_inside,
+                                               .tap_user = &r,
+                                               .progress = {work_elsewhere, &r}});
+    assert_int_equal(hg_session_eval(r.own, ids, 20), HG_OK);
+    assert_int_equal(hg_session_eval(plain, ids, 20), HG_OK);
+    assert_true(r.stages > 60); /* every stage of four layers, none cut off */
+    assert_int_equal(r.refused, r.stages);
+    assert_int_equal(r.evals, 1);
+    assert_int_equal(hg_session_logits(r.own, 19, a), HG_OK);
+    assert_int_equal(hg_session_logits(plain, 19, b), HG_OK);
+    assert_memory_equal(a, b, VOCAB * sizeof(*a));
+    free(a);
+    free(b);
+    hg_session_free(&r.own);
+    hg_session_free(&r.other);
+    hg_session_free(&plain);
+}
+
 static void memory_is_checked_before_loading(void **state)
 {
     world said = {0};
@@ -408,6 +513,8 @@ int main(void)
         cmocka_unit_test(captures_agree_with_maps),
         cmocka_unit_test(wrong_calls_say_what_is_wrong),
         cmocka_unit_test(cancelled_sessions_keep_what_they_had),
+        cmocka_unit_test(cancelled_first_evals_leave_no_rope),
+        cmocka_unit_test(callbacks_may_use_other_sessions_only),
         cmocka_unit_test(memory_is_checked_before_loading),
         cmocka_unit_test(shorter_structs_are_understood),
         cmocka_unit_test(sessions_share_a_model_from_two_threads),

@@ -63,8 +63,9 @@ HG_API hg_result hg_session_create(hg_model *model, const hg_session_params *par
                                    hg_session **out);
 HG_API void hg_session_free(hg_session **session);
 
-/* Appends tokens. HG_ERR_TEXT: an id outside the vocabulary. HG_ERR_ARGUMENT: no room left. After
- * HG_CANCELLED or an error the session still holds the tokens it had before. */
+/* Appends tokens. Callbacks of the eval (tap, progress) may not call this session: HG_ERR_ARGUMENT.
+ * HG_ERR_TEXT: an id outside the vocabulary. HG_ERR_ARGUMENT: no room left. After HG_CANCELLED or
+ * an error the session still holds the tokens it had before. */
 HG_API hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t count);
 HG_API uint32_t hg_session_tokens(const hg_session *session);
 /* Forgets all tokens from this one on (0: starts anew). */
