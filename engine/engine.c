@@ -189,7 +189,7 @@ hg_precision hg_engine_precision(const hg_engine *engine)
 /* Looking at an engine changes nothing of it but, for a moment, its lock. */
 static pthread_mutex_t *lock_of(const hg_engine *engine)
 {
-    return &((hg_engine *)(uintptr_t)engine)->lock;
+    return (pthread_mutex_t *)&engine->lock;
 }
 
 void hg_engine_memory(const hg_engine *engine, uint64_t *now_bytes, uint64_t *peak_bytes)

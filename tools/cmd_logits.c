@@ -162,6 +162,8 @@ static hg_result make(hg_app *app, logits_job *job)
     if (dump)
         HG_TRY(hg_dump_check(&job->what, &job->source.info, &wish));
     HG_TRY(hg_prompt_read(app, &job->source, NULL, &job->prompt));
+    HG_TRY(hg_source_spare(&job->source, hg_args_value(app->args, HG_OPTION_PROMPT_FILE),
+                           dump ? dump : "-"));
     HG_TRY(hg_output_open(dump ? dump : "-", &job->output));
     if (recorded)
         HG_TRY(hg_weights_digest_start(app, job->source.checkpoint, &job->digest));

@@ -97,6 +97,9 @@ static hg_result open_output(hg_app *app, map_job *job)
             "-o -: a terminal cannot show a %s; send standard output to a file or a "
             "program",
             format_names[job->format]);
+    if (hg_source_spare(&job->source, hg_args_value(app->args, HG_OPTION_PROMPT_FILE), target) !=
+        HG_OK)
+        return HG_ERR_ARGUMENT;
     return hg_output_open(target, &job->output);
 }
 

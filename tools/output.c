@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LINKS_MAX = 40, NAMES_MAX = 100 };
 
 struct hg_output {
     FILE *file;
@@ -23,6 +26,7 @@ struct hg_output {
     char *temporary; /* NULL: written in place */
     char *memory;    /* written by a memory stream */
     size_t memory_bytes;
+    int unnamed;  /* the file has no name until it is finished */
     int standard; /* stdout: flushed, never closed */
     int failed;   /* a write failed and has been said */
 };
@@ -36,6 +40,8 @@ static hg_result fail_write(hg_output *output, int error)
         hg_output_discard(&output);
         hg_interrupt_raise(SIGPIPE); /* the reader has gone: end as any filter does */
     }
+    if (error == EINTR && hg_interrupt_pending())
+        return HG_CANCELLED;
     return hg_message_fail(HG_ERR_OUTPUT, "cannot write %s: %s", output->name, strerror(error));
 }
 
@@ -49,12 +55,109 @@ static char *copy_text(const char *text)
     return copy;
 }
 
-/* A link stays a link: the file that it names is replaced. */
+/* What a link in `path` names, beside the link's own folder where it is relative. */
+static int read_link(char path[PATH_MAX])
+{
+    char name[PATH_MAX];
+    const ssize_t length = readlink(path, name, sizeof(name) - 1);
+    char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+
+    if (length < 0)
+        return 0;
+    name[length] = '\0';
+    if (name[0] == '/')
+        folder = 0;
+    if (folder + (size_t)length >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return 0;
+    }
+    memcpy(path + folder, name, (size_t)length + 1);
+    return 1;
+}
+
+/* A link stays a link: the file that it names is written, also one that is not there yet. NULL with
+ * errno. */
 static char *follow(const char *path)
 {
-    char *real = realpath(path, NULL);
+    char target[PATH_MAX];
+    struct stat status;
 
-    return real ? real : copy_text(path);
+    if (strlen(path) >= sizeof(target)) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    memcpy(target, path, strlen(path) + 1);
+    for (int links = 0; lstat(target, &status) == 0 && S_ISLNK(status.st_mode); links++) {
+        if (links == LINKS_MAX) {
+            errno = ELOOP;
+            return NULL;
+        }
+        if (!read_link(target))
+            return NULL;
+    }
+    return copy_text(target);
+}
+
+/* Names for the unnamed file: the moment, the process, a count. */
+static int link_temporary(hg_output *output)
+{
+    static const char pattern[] =
+        ".headgate-XXXXXX"; /* short: the target's name may be as long as allowed */
+    const char *slash = strrchr(output->target, '/');
+    const size_t folder = slash ? (size_t)(slash - output->target) + 1 : 0;
+    char from[32];
+    char *name = malloc(folder + sizeof(pattern));
+
+    if (!name) {
+        errno = ENOMEM;
+        return 0;
+    }
+    snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(output->file));
+    memcpy(name, output->target, folder);
+    for (unsigned i = 0; i < NAMES_MAX; i++) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        snprintf(name + folder, sizeof(pattern), ".headgate-%06x",
+                 ((unsigned)now.tv_nsec ^ ((unsigned)getpid() << 8) ^ (i * 7919u)) & 0xffffffu);
+        if (linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+            hg_interrupt_guard(name);
+            output->temporary = name;
+            return 1;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    free(name);
+    return 0;
+}
+
+/* A file without a name: whatever ends the program, nothing is left. 0 where the file system has no
+ * such thing. */
+static int open_unnamed(hg_output *output, mode_t mode)
+{
+    const char *slash = strrchr(output->target, '/');
+    char folder[PATH_MAX] = ".";
+    size_t bytes = slash ? (size_t)(slash - output->target) : 0;
+    int fd;
+
+    if (bytes >= sizeof(folder) || access("/proc/self/fd", X_OK) != 0)
+        return 0;
+    if (slash) {
+        bytes = bytes ? bytes : 1; /* the root */
+        memcpy(folder, output->target, bytes);
+        folder[bytes] = '\0';
+    }
+    fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return 0;
+    fchmod(fd, mode);
+    output->file = fdopen(fd, "wb");
+    if (!output->file)
+        close(fd);
+    output->unnamed = output->file != NULL;
+    return output->unnamed;
 }
 
 static hg_result open_temporary(hg_output *output, mode_t mode)
@@ -90,6 +193,14 @@ static hg_result open_temporary(hg_output *output, mode_t mode)
     return HG_OK;
 }
 
+static int is_standard(const struct stat *status)
+{
+    struct stat own;
+
+    return S_ISREG(status->st_mode) && fstat(STDOUT_FILENO, &own) == 0 &&
+           own.st_dev == status->st_dev && own.st_ino == status->st_ino;
+}
+
 static hg_result open_path(hg_output *output, const char *path)
 {
     struct stat status;
@@ -99,6 +210,12 @@ static hg_result open_path(hg_output *output, const char *path)
     umask(mask);
     mode &= ~mask;
     if (stat(path, &status) == 0) {
+        if (is_standard(&status)) { /* /dev/stdout: the shell's own file, which is written on, not
+                                       replaced */
+            output->standard = 1;
+            output->file = stdout;
+            return HG_OK;
+        }
         if (S_ISDIR(status.st_mode))
             return hg_message_fail(HG_ERR_OUTPUT,
                                    "cannot write %s: it is a folder; name a file in it", path);
@@ -112,8 +229,8 @@ static hg_result open_path(hg_output *output, const char *path)
     }
     output->target = follow(path);
     if (!output->target)
-        return hg_message_fail(HG_ERR_HOST_MEMORY, "out of memory");
-    return open_temporary(output, mode);
+        return fail_write(output, errno);
+    return open_unnamed(output, mode) ? HG_OK : open_temporary(output, mode);
 }
 
 hg_result hg_output_open(const char *path, hg_output **out)
@@ -237,7 +354,12 @@ static hg_result finish(hg_output *output)
         return fail_write(output, errno);
     if (output->standard)
         return HG_OK;
-    if (output->temporary && fsync(fileno(file)) != 0 && errno != EINVAL && errno != EROFS)
+    if ((output->temporary || output->unnamed) && fsync(fileno(file)) != 0 && errno != EINVAL &&
+        errno != EROFS)
+        return fail_write(output, errno);
+    if (output->unnamed && hg_interrupt_pending())
+        return HG_CANCELLED;
+    if (output->unnamed && !link_temporary(output))
         return fail_write(output, errno);
     output->file = NULL;
     if (fclose(file) != 0)
@@ -297,9 +419,13 @@ hg_result hg_output_make_folder(const char *path)
         if (part[i] != '/' && part[i] != '\0')
             continue;
         part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && stat(part, &status) != 0)
-            return hg_message_fail(HG_ERR_OUTPUT, "cannot make the folder %s: %s", part,
-                                   strerror(errno));
+        if (mkdir(part, 0777) != 0) {
+            const int error = errno; /* of the making, not of the looking */
+
+            if (stat(part, &status) != 0)
+                return hg_message_fail(HG_ERR_OUTPUT, "cannot make the folder %s: %s", part,
+                                       strerror(error));
+        }
         part[i] = i == bytes ? '\0' : '/';
     }
     if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that is there whole or not at all: written under a temporary name beside the target,
- * fsync, rename (docs/DECISIONS.md D30). "-" is standard output; a target that is no regular file
- * (a pipe, /dev/null) is written in place. Every failure is HG_ERR_OUTPUT, said once.
+ * A file that is there whole or not at all: written without a name in the target's folder (where
+ * the file system cannot do that, under a temporary one), fsync, name, rename (docs/DECISIONS.md
+ * D30).
+ * "-" and the file that standard output goes to are standard output; a target that is no regular
+ * file (a pipe, /dev/null) is written in place. Every failure is HG_ERR_OUTPUT, said once.
  */
 #ifndef HG_TOOLS_OUTPUT_H
 #define HG_TOOLS_OUTPUT_H

@@ -11,6 +11,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Whether two paths lead to the same file, links followed. */
+static int same_file(const char *a, const struct stat *b)
+{
+    struct stat status;
+
+    return stat(a, &status) == 0 && status.st_dev == b->st_dev && status.st_ino == b->st_ino;
+}
+
+hg_result hg_source_spare(const hg_source *source, const char *prompt_file, const char *target)
+{
+    static const char *const names[] = {"config.json", "tokenizer.json", "tokenizer_config.json",
+                                        "model.safetensors.index.json",
+                                        "pytorch_model.bin.index.json"};
+    struct stat status;
+    const char *file;
+    int found = 0;
+
+    if (strcmp(target, "-") == 0 || stat(target, &status) != 0 || !S_ISREG(status.st_mode))
+        return HG_OK;
+    for (uint32_t i = 0; !found && source->checkpoint &&
+                         (file = hg_checkpoint_file(source->checkpoint, i, NULL)) != NULL;
+         i++)
+        found = same_file(file, &status);
+    for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[HG_PATH_SIZE + 64];
+
+        snprintf(path, sizeof(path), "%s/%s", source->path, names[i]);
+        found = same_file(path, &status);
+    }
+    if (!found && prompt_file && strcmp(prompt_file, "-") != 0)
+        found = same_file(prompt_file, &status);
+    if (!found)
+        return HG_OK;
+    return hg_message_fail(HG_ERR_ARGUMENT,
+                           "%s is read by this command and would be replaced: name another output",
+                           target);
+}
+
 const char *hg_gate_name(hg_gate_kind gate)
 {
     switch (gate) {

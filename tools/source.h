@@ -24,6 +24,10 @@ void hg_source_close(hg_source *source);
  * warns. */
 hg_result hg_source_tokenizer(hg_app *app, hg_source *source, int required);
 
+/* HG_ERR_ARGUMENT when `target` is a file that this run reads: a part of the checkpoint, or
+ * `prompt_file` (NULL: none). */
+hg_result hg_source_spare(const hg_source *source, const char *prompt_file, const char *target);
+
 const char *hg_gate_name(hg_gate_kind gate);
 
 #endif

@@ -15,7 +15,7 @@ if(TARGET headgate)
   target_link_libraries(command_tensors PRIVATE PkgConfig::CJSON m)
 
   # Scripts are given the folder of the programs and the folder of the sources.
-  foreach(script usage files text results disk signals)
+  foreach(script usage files text results disk signals inputs)
     hg_add_command_test(command_${script} LABELS command TIMEOUT 240 DEVICE ref
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/${script}.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ref)
