@@ -49,7 +49,7 @@ static hg_result all_devices(const hg_log *log, hg_snapshot **out, uint32_t *cou
 /* The caller's array has elements of the size that the first one names. */
 static void copy_devices(hg_device_info *out, const hg_snapshot *all, uint32_t count)
 {
-    const size_t stride = count ? hg_struct_known(out, sizeof(*out)) : 0;
+    const size_t stride = count ? hg_struct_stride(out, sizeof(*out)) : 0;
     const uint32_t told = (uint32_t)stride;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -183,6 +183,8 @@ hg_result hg_engine_describe(const hg_engine *engine, hg_device_info *out)
 
 hg_precision hg_engine_precision(const hg_engine *engine)
 {
+    if (!engine)
+        return HG_PRECISION_FP32;
     return engine->plan.precision;
 }
 
@@ -194,6 +196,12 @@ static pthread_mutex_t *lock_of(const hg_engine *engine)
 
 void hg_engine_memory(const hg_engine *engine, uint64_t *now_bytes, uint64_t *peak_bytes)
 {
+    if (now_bytes)
+        *now_bytes = 0;
+    if (peak_bytes)
+        *peak_bytes = 0;
+    if (!engine)
+        return;
     pthread_mutex_lock(lock_of(engine));
     if (now_bytes)
         *now_bytes = engine->now_bytes;
@@ -204,11 +212,13 @@ void hg_engine_memory(const hg_engine *engine, uint64_t *now_bytes, uint64_t *pe
 
 uint32_t hg_engine_validation_messages(const hg_engine *engine)
 {
-    return engine->dev->validation_messages;
+    return engine ? engine->dev->validation_messages : 0;
 }
 
 void hg_engine_count(const hg_engine *engine, hg_engine_counters *out)
 {
+    if (!engine || !out)
+        return;
     pthread_mutex_lock(lock_of(engine));
     hg_struct_out(out, &engine->counters, sizeof(*out));
     pthread_mutex_unlock(lock_of(engine));

@@ -105,10 +105,12 @@ void hg_buffer_free(hg_engine *engine, hg_mem **mem)
 hg_result hg_engine_stage(hg_engine *engine, hg_mem_kind kind, hg_mem **out)
 {
     hg_mem **stage = &engine->stage[kind == HG_MEM_READBACK];
+    const uint64_t block = hg_engine_block_bytes(engine);
+    const uint64_t stage_bytes = block < STAGE_BYTES ? block : STAGE_BYTES;
     hg_result res = HG_OK;
 
     if (!*stage) {
-        const hg_mem_desc desc = {.size_bytes = STAGE_BYTES,
+        const hg_mem_desc desc = {.size_bytes = stage_bytes,
                                   .kind = kind,
                                   .name = kind == HG_MEM_READBACK ? "readback" : "upload"};
         res = create_locked(engine, &desc, stage);
@@ -165,7 +167,7 @@ static hg_result upload_locked(hg_engine *engine, hg_mem *mem, uint64_t offset, 
     }
     HG_TRY(hg_engine_stage(engine, HG_MEM_UPLOAD, &stage));
     for (uint64_t done = 0; done < bytes;) {
-        const uint64_t part = bytes - done < STAGE_BYTES ? bytes - done : STAGE_BYTES;
+        const uint64_t part = bytes - done < stage->size_bytes ? bytes - done : stage->size_bytes;
 
         HG_TRY(engine->backend->map(stage, 0, part, HG_MAP_WRITE, &to));
         memcpy(to, from + done, part);
@@ -208,7 +210,7 @@ static hg_result readback_locked(hg_engine *engine, hg_mem *mem, uint64_t offset
     }
     HG_TRY(hg_engine_stage(engine, HG_MEM_READBACK, &stage));
     for (uint64_t done = 0; done < bytes;) {
-        const uint64_t part = bytes - done < STAGE_BYTES ? bytes - done : STAGE_BYTES;
+        const uint64_t part = bytes - done < stage->size_bytes ? bytes - done : stage->size_bytes;
 
         HG_TRY(
             hg_engine_copy(engine, (hg_bind){stage, 0, part}, (hg_bind){mem, offset + done, part}));

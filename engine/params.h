@@ -18,6 +18,16 @@ static inline size_t hg_struct_known(const void *theirs, size_t ours_bytes)
     return told == 0 || told > ours_bytes ? ours_bytes : told;
 }
 
+/* Bytes from one element of the caller's array to the next: what the first one says, however new
+ * the caller. */
+static inline size_t hg_struct_stride(const void *first, size_t ours_bytes)
+{
+    uint32_t told;
+
+    memcpy(&told, first, sizeof(told));
+    return told ? told : ours_bytes;
+}
+
 /* In: the caller's params as this version's, zeros (the defaults) where the caller knows no such
  * field. NULL: all zero. */
 static inline void hg_struct_in(void *ours, size_t ours_bytes, const void *theirs)

@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include "check.h"
+#include "params.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -156,12 +157,11 @@ static hg_result select_default(const hg_log *log, const hg_device_info *devices
     return HG_OK;
 }
 
-hg_result hg_device_select(const hg_log *log, const hg_device_info *devices, uint32_t count,
-                           const char *selector, uint32_t *found)
+static hg_result select_one(const hg_log *log, const hg_device_info *devices, uint32_t count,
+                            const char *selector, uint32_t *found)
 {
     uint32_t hits = 0, hit = 0;
 
-    *found = 0;
     if (!selector || !selector[0])
         return select_default(log, devices, count, found);
     for (uint32_t i = 0; i < count; i++)
@@ -182,4 +182,25 @@ hg_result hg_device_select(const hg_log *log, const hg_device_info *devices, uin
                        devices[hit].name, devices[hit].unusable);
     *found = hit;
     return HG_OK;
+}
+
+hg_result hg_device_select(const hg_log *log, const hg_device_info *devices, uint32_t count,
+                           const char *selector, uint32_t *found)
+{
+    const size_t stride = devices && count ? hg_struct_stride(devices, sizeof(*devices)) : 0;
+    hg_device_info *own;
+    hg_result res;
+
+    if (found)
+        *found = 0;
+    if (!found || (!devices && count))
+        return hg_fail(log, HG_ERR_ARGUMENT, "hg_device_select: devices or found is NULL");
+    own = calloc((size_t)count + 1, sizeof(*own));
+    if (!own)
+        return hg_fail(log, HG_ERR_HOST_MEMORY, "no memory for a list of %u devices", count);
+    for (uint32_t i = 0; i < count; i++)
+        hg_struct_in(&own[i], sizeof(own[i]), (const char *)devices + i * stride);
+    res = select_one(log, own, count, selector, found);
+    free(own);
+    return res;
 }

@@ -18,10 +18,12 @@ static hg_result need_layer(const hg_session *s, uint32_t layer)
 {
     if (hg_session_busy(s))
         return HG_ERR_ARGUMENT;
+    if (s->tokens == 0)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT, "no tokens have been evaluated");
     if (layer < s->model->config.layers)
         return HG_OK;
-    return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %u is asked for, the model has %u", layer + 1,
-                   s->model->config.layers);
+    return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %llu is asked for, the model has %u",
+                   (unsigned long long)layer + 1, s->model->config.layers);
 }
 
 static hg_result need_kept(const hg_session *s, uint32_t layer, const hg_mem *kept,
@@ -37,11 +39,17 @@ static hg_result need_kept(const hg_session *s, uint32_t layer, const hg_mem *ke
 /* params with the defaults filled in, checked against what the session holds. */
 static hg_result settle_map(const hg_session *s, const hg_map_params *params, hg_map_params *out)
 {
-    const uint32_t heads = s->model->config.heads;
     hg_map_params p;
+    uint32_t heads;
     hg_result res = HG_OK;
 
+    if (!s || !params)
+        return HG_ERR_ARGUMENT;
+    heads = s->model->config.heads;
     hg_struct_in(&p, sizeof(p), params);
+    if (p.pool != HG_POOL_MAX && p.pool != HG_POOL_MEAN)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT, "pool %d is none that this version knows",
+                       (int)p.pool);
     HG_TRY(need_layer(s, p.layer));
     HG_TRY(need_kept(s, p.layer, s->kept[p.layer].q, "attention maps"));
     if (p.head_count == 0)
@@ -82,8 +90,11 @@ hg_result hg_capture_map_shape(const hg_session *session, const hg_map_params *p
                                uint32_t shape[3])
 {
     hg_map_params p = {0};
-    hg_result res = settle_map(session, params, &p);
+    hg_result res;
 
+    if (!shape)
+        return HG_ERR_ARGUMENT;
+    res = settle_map(session, params, &p);
     memset(shape, 0, 3 * sizeof(*shape));
     if (res == HG_OK)
         shape_of(&p, shape);
@@ -168,6 +179,8 @@ hg_result hg_capture_map(hg_session *session, const hg_map_params *params, float
     uint64_t room, map_cells;
     hg_result res = HG_OK;
 
+    if (!out)
+        return HG_ERR_ARGUMENT;
     HG_TRY(settle_map(s, params, &p));
     HG_TRY(need_probe(s));
     shape_of(&p, shape);
@@ -199,6 +212,8 @@ hg_result hg_capture_gates(hg_session *session, uint32_t layer, float *out)
     hg_session *s = session;
     hg_result res = HG_OK;
 
+    if (!s || !out)
+        return HG_ERR_ARGUMENT;
     HG_TRY(need_layer(s, layer));
     if (!s->model->gate_dim)
         return hg_fail(&s->log, HG_ERR_ARGUMENT, "the model has no gate");
@@ -214,6 +229,8 @@ hg_result hg_capture_stats(hg_session *session, uint32_t layer, float *out)
     hg_session *s = session;
     hg_result res = HG_OK;
 
+    if (!s || !out)
+        return HG_ERR_ARGUMENT;
     HG_TRY(need_layer(s, layer));
     HG_TRY(need_kept(s, layer, s->kept[layer].stats, "row statistics"));
     res = hg_readback_bytes(s->engine, s->kept[layer].stats, 0, out,
@@ -225,9 +242,12 @@ out:
 hg_result hg_capture_qk(hg_session *session, uint32_t layer, float *q, float *k)
 {
     hg_session *s = session;
-    const hg_config *c = &s->model->config;
+    const hg_config *c;
     hg_result res = HG_OK;
 
+    if (!s)
+        return HG_ERR_ARGUMENT;
+    c = &s->model->config;
     HG_TRY(need_layer(s, layer));
     HG_TRY(need_kept(s, layer, s->kept[layer].q, "queries"));
     if (q)
@@ -244,8 +264,10 @@ hg_result hg_capture_hidden(hg_session *session, uint32_t index, float *out)
 {
     hg_session *s = session;
 
-    if (hg_session_busy(s))
+    if (!s || !out || hg_session_busy(s))
         return HG_ERR_ARGUMENT;
+    if (s->tokens == 0)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT, "no tokens have been evaluated");
     if (!s->hidden)
         return hg_fail(&s->log, HG_ERR_ARGUMENT,
                        "hidden states were not captured: ask for HG_CAPTURE_HIDDEN");

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "config_rope.h"
 #include "file.h"
+#include "params.h"
 #include "resolve.h"
 #include "slots.h"
 #include "weight_files.h"
@@ -30,19 +31,6 @@ static void count_line(void *user, hg_log_level level, const char *line)
         log->warnings++;
     if (log->user.write && level <= log->user.level)
         log->user.write(log->user.user, level, line);
-}
-
-/* Copies a struct to a caller who may know a shorter one; its first word is the size it knows (0:
- * ours). */
-static void copy_out(void *out, const void *full, uint32_t full_bytes)
-{
-    uint32_t bytes;
-
-    memcpy(&bytes, out, sizeof(bytes));
-    if (bytes == 0 || bytes > full_bytes)
-        bytes = full_bytes;
-    memcpy(out, full, bytes);
-    memcpy(out, &bytes, sizeof(bytes));
 }
 
 /* Tensors of a layer that the model has no place for would change the mathematics: another
@@ -221,8 +209,10 @@ static hg_result check_path(const hg_log *log, const char *path)
                    "%s: expected a folder with config.json and weights, found a file", path);
 }
 
-hg_result hg_checkpoint_open(const hg_checkpoint_params *params, hg_checkpoint **out)
+hg_result hg_checkpoint_open(const hg_checkpoint_params *theirs, hg_checkpoint **out)
 {
+    hg_checkpoint_params own;
+    const hg_checkpoint_params *params = &own;
     counting_log counter = {{NULL, NULL, HG_LOG_ERROR}, 0};
     hg_log log = {count_line, &counter, HG_LOG_WARNING};
     hg_checkpoint *c;
@@ -231,8 +221,9 @@ hg_result hg_checkpoint_open(const hg_checkpoint_params *params, hg_checkpoint *
     if (!out)
         return HG_ERR_ARGUMENT;
     *out = NULL;
-    if (!params)
+    if (!theirs)
         return HG_ERR_ARGUMENT;
+    hg_struct_in(&own, sizeof(own), theirs);
     counter.user = params->log;
     if (params->log.level > log.level)
         log.level = params->log.level;
@@ -279,17 +270,18 @@ void hg_checkpoint_close(hg_checkpoint **checkpoint)
 
 const char *hg_checkpoint_path(const hg_checkpoint *checkpoint)
 {
-    return checkpoint->path;
+    return checkpoint ? checkpoint->path : NULL;
 }
 
 void hg_checkpoint_describe(const hg_checkpoint *checkpoint, hg_model_info *out)
 {
-    copy_out(out, &checkpoint->info, sizeof(checkpoint->info));
+    if (checkpoint && out)
+        hg_struct_out(out, &checkpoint->info, sizeof(checkpoint->info));
 }
 
 const char *hg_checkpoint_file(const hg_checkpoint *checkpoint, uint32_t index, uint64_t *bytes)
 {
-    if (index >= checkpoint->files->count)
+    if (!checkpoint || index >= checkpoint->files->count)
         return NULL;
     if (bytes)
         *bytes = checkpoint->files->files[index].bytes;
@@ -298,11 +290,14 @@ const char *hg_checkpoint_file(const hg_checkpoint *checkpoint, uint32_t index, 
 
 hg_result hg_checkpoint_tensor(const hg_checkpoint *checkpoint, uint32_t index, hg_tensor_info *out)
 {
-    const hg_tensor_table *table = &checkpoint->files->table;
+    const hg_tensor_table *table;
     hg_tensor_info info = {.struct_size = sizeof(info)};
     const hg_tensor *tensor;
     uint32_t i;
 
+    if (!checkpoint || !out)
+        return HG_ERR_ARGUMENT;
+    table = &checkpoint->files->table;
     if (index >= table->count)
         return hg_fail(&checkpoint->log, HG_ERR_ARGUMENT,
                        "hg_checkpoint_tensor: expected an index below %u, found %u", table->count,
@@ -316,7 +311,7 @@ hg_result hg_checkpoint_tensor(const hg_checkpoint *checkpoint, uint32_t index, 
     info.bytes = tensor->bytes;
     info.file = tensor->file;
     info.used = tensor->used;
-    copy_out(out, &info, sizeof(info));
+    hg_struct_out(out, &info, sizeof(info));
     return HG_OK;
 }
 

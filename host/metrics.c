@@ -135,6 +135,8 @@ hg_result hg_capture_metrics(hg_session *session, uint32_t layer, hg_layer_metri
     hg_session *s = session;
     hg_result res = HG_OK;
 
+    if (!s || !out)
+        return HG_ERR_ARGUMENT;
     *out = (hg_layer_metrics){.first_token_share = (double)NAN,
                               .first_token_share_later = (double)NAN,
                               .gate_mean = (double)NAN,

@@ -331,10 +331,11 @@ void hg_model_free(hg_model **model)
 
 void hg_model_describe(const hg_model *model, hg_model_info *out)
 {
-    hg_struct_out(out, &model->info, sizeof(*out));
+    if (model && out)
+        hg_struct_out(out, &model->info, sizeof(*out));
 }
 
 hg_engine *hg_model_engine(const hg_model *model)
 {
-    return model->engine;
+    return model ? model->engine : NULL;
 }

@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "checkpoint.h"
+#include "params.h"
 #include "slots.h"
 
 #include <stdio.h>
@@ -143,10 +144,10 @@ hg_result hg_checkpoint_scan(const hg_checkpoint *checkpoint, const hg_progress 
                              hg_scan *out)
 {
     scanner s = {.checkpoint = checkpoint, .progress = progress};
-    uint32_t known = out->struct_size;
     hg_result res;
 
-    s.scan.struct_size = known && known < sizeof(s.scan) ? known : (uint32_t)sizeof(s.scan);
+    if (!checkpoint || !out)
+        return HG_ERR_ARGUMENT;
     (void)hg_slots_visit(checkpoint, add_bytes, &s.total_bytes);
     HG_TRY(hg_slots_visit(checkpoint, scan_weight, &s));
     memcpy(&s.scan.abs_max, &s.abs_max_bits, sizeof(s.scan.abs_max));
@@ -155,7 +156,7 @@ hg_result hg_checkpoint_scan(const hg_checkpoint *checkpoint, const hg_progress 
                "%s: %llu weights are NaN and %llu infinite (the first in %s); results will be, too",
                checkpoint->path, (unsigned long long)s.scan.nan_count,
                (unsigned long long)s.scan.inf_count, s.scan.first_bad);
-    memcpy(out, &s.scan, s.scan.struct_size);
+    hg_struct_out(out, &s.scan, sizeof(s.scan));
 out:
     return res;
 }

@@ -66,15 +66,18 @@ static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, ui
     return total;
 }
 
-uint64_t hg_model_device_bytes(const hg_model_info *info, uint32_t tokens, uint32_t captured_layers)
+uint64_t hg_model_device_bytes(const hg_model_info *theirs, uint32_t tokens,
+                               uint32_t captured_layers)
 {
-    const uint64_t kv = (uint64_t)info->layers * 2 * tokens * info->kv_heads * info->head_dim * 4;
-    const uint64_t kept = (uint64_t)captured_layers * tokens * info->heads *
-                          ((uint64_t)info->head_dim + 2 + info->gate_dim) * 4;
-    uint64_t largest;
+    hg_model_info info;
+    uint64_t kv, kept, largest;
 
-    return info->weight_bytes + kv + kept +
-           arena_bytes(info, HG_LOGITS_LAST, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
+    hg_struct_in(&info, sizeof(info), theirs);
+    kv = (uint64_t)info.layers * 2 * tokens * info.kv_heads * info.head_dim * 4;
+    kept = (uint64_t)captured_layers * tokens * info.heads *
+           ((uint64_t)info.head_dim + 2 + info.gate_dim) * 4;
+    return info.weight_bytes + kv + kept +
+           arena_bytes(&info, HG_LOGITS_LAST, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
                        &largest);
 }
 
@@ -294,6 +297,12 @@ hg_result hg_session_create(hg_model *model, const hg_session_params *theirs, hg
     if (!model || !theirs)
         return HG_ERR_ARGUMENT;
     hg_struct_in(&own, sizeof(own), theirs);
+    if ((uint32_t)params->logits > HG_LOGITS_ALL ||
+        (params->capture &
+         ~(uint32_t)(HG_CAPTURE_ATTENTION | HG_CAPTURE_GATES | HG_CAPTURE_HIDDEN)))
+        return hg_fail(&params->log, HG_ERR_ARGUMENT,
+                       "logits %d or capture 0x%x is none that this version knows",
+                       (int)params->logits, params->capture);
     if (params->max_tokens == 0 || params->max_tokens > INT32_MAX)
         return hg_fail(&params->log, HG_ERR_ARGUMENT,
                        "a session needs room for 1 to 2^31 - 1 tokens, found %u",
@@ -487,16 +496,16 @@ static int piece_step(void *user, const char *what, uint64_t done, uint64_t tota
 hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t count)
 {
     hg_session *s = session;
-    piece_progress piece = {.inner = &s->params.progress, .total = count};
-    hg_run_params run = {.progress = {s->params.progress.step ? piece_step : NULL, &piece},
-                         .what = "tokens",
-                         .tap = s->params.tap ? show_stage : NULL,
-                         .tap_user = s};
+    piece_progress piece = {.total = count};
+    hg_run_params run = {.what = "tokens", .tap_user = s};
     hg_result res = HG_OK;
 
-    if (hg_session_busy(s))
+    if (!s || !ids || hg_session_busy(s))
         return HG_ERR_ARGUMENT;
     s->busy = 1;
+    piece.inner = &s->params.progress;
+    run.progress = (hg_progress){s->params.progress.step ? piece_step : NULL, &piece};
+    run.tap = s->params.tap ? show_stage : NULL;
     HG_TRY(check_ids(s, ids, count));
     settle_rope(s, count);
     for (uint32_t done = 0; done < count;) {
@@ -523,12 +532,12 @@ out:
 
 uint32_t hg_session_tokens(const hg_session *session)
 {
-    return session->tokens;
+    return session ? session->tokens : 0;
 }
 
 hg_result hg_session_truncate(hg_session *session, uint32_t tokens)
 {
-    if (hg_session_busy(session))
+    if (!session || hg_session_busy(session))
         return HG_ERR_ARGUMENT;
     if (tokens > session->tokens)
         return hg_fail(&session->log, HG_ERR_ARGUMENT, "cannot keep %u tokens of %u", tokens,
@@ -543,13 +552,16 @@ hg_result hg_session_truncate(hg_session *session, uint32_t tokens)
 
 const int32_t *hg_session_ids(const hg_session *session)
 {
-    return session->ids;
+    return session ? session->ids : NULL;
 }
 
 hg_result hg_session_logits(hg_session *session, uint32_t token, float *out)
 {
-    const uint64_t vocab = session->model->config.vocab;
+    uint64_t vocab;
 
+    if (!session || !out)
+        return HG_ERR_ARGUMENT;
+    vocab = session->model->config.vocab;
     if (token < session->logits_first || token >= session->logits_end)
         return hg_fail(&session->log, HG_ERR_ARGUMENT,
                        "no logits of token %u are kept (kept: %u to %u)", token,

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "file.h"
+#include "params.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,10 @@ out:
     return res;
 }
 
-hg_result hg_tokenizer_open(const hg_tokenizer_params *params, hg_tokenizer **out)
+hg_result hg_tokenizer_open(const hg_tokenizer_params *theirs, hg_tokenizer **out)
 {
-    hg_tokenizer_params named;
+    hg_tokenizer_params named, *const params = &named;
+    const char *given;
     hg_file file = {NULL, 0};
     char *path = NULL;
     hg_result res;
@@ -58,14 +60,15 @@ hg_result hg_tokenizer_open(const hg_tokenizer_params *params, hg_tokenizer **ou
     if (!out)
         return HG_ERR_ARGUMENT;
     *out = NULL;
-    if (!params || !params->path)
-        return HG_ERR_ARGUMENT;
-    named = *params;
-    path = hg_file_look(params->path) == HG_FILE_FOLDER
-               ? hg_path_join(params->path, "tokenizer.json")
-               : copy_text(params->path);
+    hg_struct_in(&named, sizeof(named), theirs);
+    if (!theirs || !params->path)
+        return hg_fail(&named.log, HG_ERR_ARGUMENT,
+                       "hg_tokenizer_open: expected a path, found none");
+    given = params->path;
+    path = hg_file_look(given) == HG_FILE_FOLDER ? hg_path_join(given, "tokenizer.json")
+                                                 : copy_text(given);
     if (!path)
-        return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "%s: out of memory", params->path);
+        return hg_fail(&params->log, HG_ERR_HOST_MEMORY, "%s: out of memory", given);
     named.path = path;
     HG_TRY(hg_file_map(&params->log, path, 0, &file));
     HG_TRY(hg_tokenizer_open_text(&named, file.data, file.bytes, out));
@@ -94,15 +97,16 @@ void hg_tokenizer_close(hg_tokenizer **tokenizer)
 
 uint32_t hg_tokenizer_size(const hg_tokenizer *tokenizer)
 {
-    return tokenizer->vocab.id_count;
+    return tokenizer ? tokenizer->vocab.id_count : 0;
 }
 
 const char *hg_tokenizer_token(const hg_tokenizer *tokenizer, int32_t id)
 {
-    return id < 0 ? NULL : hg_vocab_token(&tokenizer->vocab, (uint32_t)id);
+    return !tokenizer || id < 0 ? NULL : hg_vocab_token(&tokenizer->vocab, (uint32_t)id);
 }
 
 int hg_tokenizer_is_special(const hg_tokenizer *tokenizer, int32_t id)
 {
-    return id >= 0 && (hg_added_flags(&tokenizer->added, (uint32_t)id) & HG_ADDED_SPECIAL) != 0;
+    return tokenizer && id >= 0 &&
+           (hg_added_flags(&tokenizer->added, (uint32_t)id) & HG_ADDED_SPECIAL) != 0;
 }

@@ -466,6 +466,86 @@ static void shorter_structs_are_understood(void **state)
     assert_non_null(strstr(info.architecture, "Qwen3"));
 }
 
+/* Nothing crashes on NULL, and what returns a result says HG_ERR_ARGUMENT. */
+static void null_is_an_argument_error(void **state)
+{
+    world *w = *state;
+    hg_session *s =
+        session_of(w, &(hg_session_params){.max_tokens = 4, .capture = HG_CAPTURE_ATTENTION});
+    const hg_map_params map = {.layer = 0};
+    hg_layer_metrics metrics;
+    uint32_t found;
+    float out[HEADS * 16];
+
+    assert_int_equal(hg_engine_precision(NULL), HG_PRECISION_FP32);
+    assert_int_equal(hg_engine_validation_messages(NULL), 0);
+    hg_engine_memory(NULL, NULL, NULL);
+    hg_engine_count(NULL, NULL);
+    assert_int_equal(hg_engine_describe(NULL, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_device_select(NULL, NULL, 2, "0", &found), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_device_select(NULL, NULL, 0, "0", NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_checkpoint_open(NULL, NULL), HG_ERR_ARGUMENT);
+    assert_null(hg_checkpoint_path(NULL));
+    assert_null(hg_checkpoint_file(NULL, 0, NULL));
+    hg_checkpoint_describe(NULL, NULL);
+    assert_int_equal(hg_checkpoint_tensor(NULL, 0, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_checkpoint_scan(NULL, NULL, NULL), HG_ERR_ARGUMENT);
+    hg_model_describe(NULL, NULL);
+    assert_null(hg_model_engine(NULL));
+    assert_int_equal(hg_tokenizer_size(NULL), 0);
+    assert_null(hg_tokenizer_token(NULL, 0));
+    assert_int_equal(hg_tokenizer_is_special(NULL, 0), 0);
+    assert_int_equal(hg_tokenizer_open(NULL, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_session_eval(NULL, ids, 1), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_session_eval(s, NULL, 1), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_session_truncate(NULL, 0), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_session_tokens(NULL), 0);
+    assert_null(hg_session_ids(NULL));
+    assert_int_equal(hg_session_logits(NULL, 0, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_session_eval(s, ids, 4), HG_OK);
+    assert_int_equal(hg_session_logits(s, 0, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_map(NULL, &map, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_map(s, NULL, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_map(s, &map, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_map(s, &(hg_map_params){.pool = (hg_pool)7}, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_map_shape(s, &map, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_gates(NULL, 0, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_stats(s, 0, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_qk(NULL, 0, out, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_hidden(NULL, 0, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_metrics(NULL, 0, &metrics, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_metrics(s, 0, NULL, NULL), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_capture_map(s, &map, out), HG_OK);
+    hg_session_free(&s);
+}
+
+/* A caller of a newer version: its elements are longer than ours, and stay apart. */
+static void longer_devices_stay_apart(void **state)
+{
+    struct longer {
+        hg_device_info known;
+        uint32_t news[16];
+    } * devices;
+    uint32_t count = 0, found = 99;
+
+    (void)state;
+    assert_int_equal(hg_devices(NULL, NULL, &count), HG_OK);
+    assert_true(count >= 1);
+    devices = calloc((size_t)count + 1, sizeof(*devices));
+    assert_non_null(devices);
+    devices[0].known.struct_size = sizeof(*devices);
+    assert_int_equal(hg_devices(NULL, &devices[0].known, &count), HG_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(devices[i].known.index, i);
+        assert_true(devices[i].known.selector[0] != '\0');
+        assert_int_equal(devices[i].news[0], 0);
+    }
+    devices[0].known.struct_size = sizeof(*devices);
+    assert_int_equal(hg_device_select(NULL, &devices[0].known, count, "ref", &found), HG_OK);
+    assert_int_equal(found, count - 1);
+    free(devices);
+}
+
 typedef struct worker {
     hg_model *model;
     float logits[VOCAB];
@@ -517,6 +597,8 @@ int main(void)
         cmocka_unit_test(callbacks_may_use_other_sessions_only),
         cmocka_unit_test(memory_is_checked_before_loading),
         cmocka_unit_test(shorter_structs_are_understood),
+        cmocka_unit_test(null_is_an_argument_error),
+        cmocka_unit_test(longer_devices_stay_apart),
         cmocka_unit_test(sessions_share_a_model_from_two_threads),
     };
     return cmocka_run_group_tests(tests, open_world, close_world);

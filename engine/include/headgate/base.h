@@ -10,6 +10,10 @@
  *    handle, accepts NULL inside, and leaves NULL;
  *  - a negative result is an error; the sentence about it (expected, found, what to do) has gone to
  *    the log callback once, at HG_LOG_ERROR, before the call returns;
+ *  - NULL where something is required is HG_ERR_ARGUMENT, or 0 or NULL from a call that returns no
+ *    result;
+ *  - callbacks of the log may come while a lock is held: they must not call the library; those of
+ *    progress and taps may, but not the object whose call they interrupt;
  *  - the library never prints, never exits, never reads the environment, has no mutable globals.
  */
 #ifndef HEADGATE_BASE_H
