@@ -18,6 +18,7 @@
 #define GOAL_NS 100e6
 #define SUBMIT_FLOPS_MIN 1e6
 #define SUBMIT_FLOPS_MAX 1e13
+#define ASK_NS UINT64_C(200000000)
 /* Operations without arithmetic cost something too. */
 #define OP_FLOPS 1e4
 
@@ -31,7 +32,8 @@ typedef struct runner {
     uint64_t point;      /* of the submit in flight; 0: none */
     uint64_t point_start_ns;
     double point_flops;
-    uint32_t done; /* operations recorded */
+    uint64_t asked_ns; /* when progress was last told */
+    uint32_t done;     /* operations recorded */
 } runner;
 
 static hg_result no_tracking(hg_engine *engine)
@@ -143,12 +145,27 @@ static hg_result settle(runner *r)
     return res;
 }
 
+/* Tells how far the list is and hears whether to stop; without the lock, since the callback may use
+ * this engine for something else. */
+static hg_result ask(runner *r)
+{
+    const hg_progress *progress = &r->params->progress;
+    int stop;
+
+    r->asked_ns = hg_os_clock_ns();
+    if (!progress->step)
+        return HG_OK;
+    pthread_mutex_unlock(&r->engine->lock);
+    stop = progress->step(progress->user, r->params->what, r->done, r->ops->count);
+    pthread_mutex_lock(&r->engine->lock);
+    return stop ? HG_CANCELLED : HG_OK;
+}
+
 /* Sends what is recorded; the one before is waited for first, so that one runs while the next is
  * recorded. */
 static hg_result flush(runner *r)
 {
     hg_engine *e = r->engine;
-    const hg_progress *progress = &r->params->progress;
     hg_result res = HG_OK;
 
     if (!r->list)
@@ -158,15 +175,7 @@ static hg_result flush(runner *r)
     r->point_flops = r->list_flops;
     HG_TRY(e->backend->submit(&r->list, NULL, 0, NULL, 0, &r->point));
     e->counters.submits++;
-    if (progress
-            ->step) { /* without the lock: the callback may use this engine for something else */
-        int stop;
-
-        pthread_mutex_unlock(&e->lock);
-        stop = progress->step(progress->user, r->params->what, r->done, r->ops->count);
-        pthread_mutex_lock(&e->lock);
-        res = stop ? HG_CANCELLED : HG_OK;
-    }
+    res = ask(r);
 out:
     return res;
 }
@@ -212,6 +221,10 @@ static hg_result run_locked(runner *r)
 
         HG_TRY(record_op(r, op));
         r->done = i + 1;
+        /* Recording is quick, unless kernels are compiled on the way: nobody waits for all of them
+         * to stop. */
+        if (hg_os_clock_ns() - r->asked_ns > ASK_NS)
+            HG_TRY(ask(r));
         if (r->params->tap && op->stage)
             HG_TRY(tap(r, op, &values, &room));
         else if (r->list_flops >= r->submit_flops)
@@ -240,6 +253,7 @@ hg_result hg_engine_run(hg_engine *engine, const hg_oplist *list, const hg_run_p
 
     if (list->failed != HG_OK)
         return hg_fail(&engine->log, list->failed, "no memory for a list of operations");
+    r.asked_ns = hg_os_clock_ns();
     pthread_mutex_lock(&engine->lock);
     r.submit_flops = engine->submit_flops > 0 ? engine->submit_flops : FIRST_SUBMIT_FLOPS;
     res = run_locked(&r);

@@ -35,6 +35,22 @@ static void handle(int signal_number)
     pending = signal_number;
 }
 
+/* A mapped file that is cut short while it is read: its pages are gone, and nothing can be computed
+ * any more. */
+static void handle_bus(int signal_number)
+{
+    static const char line[] = "headgate: error: a file that was being read has become shorter, or "
+                               "its disk failed: let nobody write to it and start again\n";
+    enum { EXIT_INPUT = 4 };
+    ssize_t written;
+
+    (void)signal_number;
+    remove_guarded();
+    written = write(STDERR_FILENO, line, sizeof(line) - 1);
+    (void)written;
+    _exit(EXIT_INPUT);
+}
+
 void hg_interrupt_install(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -43,6 +59,9 @@ void hg_interrupt_install(void)
     memset(&action, 0, sizeof(action));
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+
+    action.sa_handler = handle_bus;
+    sigaction(SIGBUS, &action, NULL);
 
     action.sa_handler = handle; /* without SA_RESTART: a read of standard input must end */
     sigemptyset(&action.sa_mask);

@@ -48,6 +48,18 @@ kill -KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
 nothing_left killed
 
+# Weights that somebody cuts short while they are read: an error in words, or a whole picture when the cut came too late.
+cp -r model cut && rm -rf "$XDG_CACHE_HOME"
+("$headgate" map cut --prompt "$prompt" --device ref --threads 1 -o cut.png >"$work/out" 2>"$work/err"; echo $? >status) &
+sleep 0.05
+: >cut/model.safetensors
+wait
+status=$(cat status)
+checks=$((checks + 1))
+case $status in 0 | 4) ;; *) fail "weights cut short: exit code $status" ;; esac
+[ "$status" = 0 ] || says '^headgate: error: '
+nothing_left .
+
 # A pipe under the name of a cache entry.
 code 0 map "$model" --ids 1 --device "$selector" -o first.png
 sleep 2.1 # sums of files that changed within two seconds are not kept
