@@ -305,7 +305,7 @@ hg_result hg_model_resolve(const hg_log *log, const char *model, const char *hub
     path[0] = 0;
     if (!model || !model[0])
         return hg_fail(log, HG_ERR_ARGUMENT,
-                       "hg_model_resolve: expected a model, found an empty name");
+                       "expected the name of a model or its folder, found an empty text");
     switch (hg_file_look(model)) {
     case HG_FILE_FOLDER:
         if (strlen(model) >= path_size)

@@ -75,6 +75,8 @@ hg_result hg_prompt_slurp(const char *path, char **text, size_t *bytes)
 
     *text = NULL;
     *bytes = 0;
+    if (fd < 0 && errno == EINTR && hg_interrupt_pending())
+        return HG_CANCELLED;
     if (fd < 0)
         return hg_message_fail(HG_ERR_FILE, "cannot read %s: %s", path, strerror(errno));
     if (standard && isatty(STDIN_FILENO))
