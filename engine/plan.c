@@ -43,24 +43,36 @@ static int reorders_small_groups(const hg_device_info *device)
     return device->backend == HG_BACKEND_OPENCL && strstr(device->driver, "Intel(R) OpenCL");
 }
 
-const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_dtype dtype)
+const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant)
 {
-    /* T0 asks for nothing but invocations; processors get its text with tile numbers made for them,
-     * where the table has any. Faster tiers become rows to choose among here. */
-    const int processor =
-        plan->device.backend == HG_BACKEND_REFERENCE ||
-        (plan->device.backend == HG_BACKEND_OPENCL && plan->device.type == HG_DEVICE_CPU);
-    const hg_variant *variant = NULL;
+    const hg_device_info *device = &plan->device;
 
-    if (processor && !reorders_small_groups(&plan->device))
-        variant = hg_variant_find(kernel, HG_TIER_T0C, dtype);
-
-    if (!variant)
-        variant = hg_variant_t0(kernel, dtype);
     if (variant->threads > plan->limits.group_invocations ||
         variant->threads > plan->limits.group_size[0])
-        return NULL;
-    return variant;
+        return "its work-groups are larger than the device's limit";
+    if (device->backend == HG_BACKEND_VULKAN && !variant->spirv)
+        return "it has no SPIR-V";
+    if (variant->tier == HG_TIER_T0C && device->backend == HG_BACKEND_OPENCL &&
+        device->type != HG_DEVICE_CPU)
+        return "its tiles are made for processors";
+    if (variant->tier == HG_TIER_T0C && reorders_small_groups(device))
+        return "this driver reorders sums in work-groups of fewer than 16 items";
+    return NULL;
+}
+
+const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_dtype dtype)
+{
+    /* The same text with tile numbers made for processors, where the table has any; else T0, which
+     * asks for nothing but invocations. Faster tiers become entries of this list. */
+    static const hg_tier best_first[] = {HG_TIER_T0C, HG_TIER_T0};
+
+    for (size_t i = 0; i < sizeof(best_first) / sizeof(best_first[0]); i++) {
+        const hg_variant *variant = hg_variant_find(kernel, best_first[i], dtype);
+
+        if (variant && !hg_plan_refuses(plan, variant))
+            return variant;
+    }
+    return NULL;
 }
 
 void hg_plan_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])

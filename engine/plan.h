@@ -30,6 +30,9 @@ hg_result hg_plan_make(const hg_snapshot *device, const hg_engine_params *params
 hg_result hg_limits_override(const hg_log *log, const char *text, hg_limits *limits,
                              uint32_t *features);
 
+/* Why a variant is never picked under this plan, in words; NULL: it may be. */
+const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant);
+
 /* The variant that runs a kernel for a weight type under this plan. NULL: none fits the limits. */
 const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_dtype dtype);
 

@@ -201,24 +201,33 @@ static VkResult grow(hg_vk_dev *dev, const hg_mem_desc *desc, uint64_t size_byte
     return VK_SUCCESS;
 }
 
-/* HG_ERR_DEVICE_MEMORY: no block has room. */
+/* HG_ERR_DEVICE_MEMORY: no block has room. The tightest range of all blocks is taken: with the
+ * first that fits, small matrices settle in the newest block and the holes that large ones left in
+ * older blocks stay empty for ever (31 % of a 1.7B model, resident on drivers that clear their
+ * memory). */
 static hg_result take_range(hg_vk_dev *dev, hg_vk_mem *mem)
 {
+    hg_vk_block *best = NULL;
+    uint64_t least = UINT64_MAX;
+
     for (hg_vk_block *block = dev->blocks; block; block = block->next) {
-        hg_result result;
+        uint64_t fit;
 
         if (block->kind != mem->base.kind)
             continue;
         /* A small buffer must not pin a large block that waits for its like. */
         if (block->dedicated && mem->reserved_bytes < block->size_bytes / 4 * 3)
             continue;
-        result = hg_vk_ranges_take(&block->ranges, mem->reserved_bytes, &mem->offset_bytes);
-        if (result == HG_ERR_DEVICE_MEMORY)
-            continue;
-        mem->block = block;
-        return result;
+        fit = hg_vk_ranges_fit(&block->ranges, mem->reserved_bytes);
+        if (fit && fit < least) {
+            least = fit;
+            best = block;
+        }
     }
-    return HG_ERR_DEVICE_MEMORY;
+    if (!best)
+        return HG_ERR_DEVICE_MEMORY;
+    mem->block = best;
+    return hg_vk_ranges_take(&best->ranges, mem->reserved_bytes, &mem->offset_bytes);
 }
 
 static hg_result fail_alloc(hg_vk_dev *dev, const hg_mem_desc *desc, VkResult result)

@@ -42,16 +42,31 @@ static hg_result make_room(hg_vk_ranges *ranges, uint32_t live)
     return HG_OK;
 }
 
-hg_result hg_vk_ranges_take(hg_vk_ranges *ranges, uint64_t size, uint64_t *offset)
+/* UINT32_MAX: none is large enough. */
+static uint32_t best_fit(const hg_vk_ranges *ranges, uint64_t size)
 {
     uint32_t best = UINT32_MAX;
-    hg_vk_range *range;
 
-    assert(size > 0);
     for (uint32_t i = 0; i < ranges->count; i++)
         if (ranges->free[i].size >= size &&
             (best == UINT32_MAX || ranges->free[i].size < ranges->free[best].size))
             best = i;
+    return best;
+}
+
+uint64_t hg_vk_ranges_fit(const hg_vk_ranges *ranges, uint64_t size)
+{
+    const uint32_t best = best_fit(ranges, size);
+
+    return best == UINT32_MAX ? 0 : ranges->free[best].size;
+}
+
+hg_result hg_vk_ranges_take(hg_vk_ranges *ranges, uint64_t size, uint64_t *offset)
+{
+    const uint32_t best = best_fit(ranges, size);
+    hg_vk_range *range;
+
+    assert(size > 0);
     if (best == UINT32_MAX)
         return HG_ERR_DEVICE_MEMORY;
     if (make_room(ranges, ranges->live + 1) != HG_OK)

@@ -22,6 +22,9 @@ typedef struct hg_vk_ranges {
 hg_result hg_vk_ranges_init(hg_vk_ranges *ranges, uint64_t size);
 void hg_vk_ranges_destroy(hg_vk_ranges *ranges);
 
+/* The size of the free range that take would use; 0: none is large enough. */
+uint64_t hg_vk_ranges_fit(const hg_vk_ranges *ranges, uint64_t size);
+
 /* HG_ERR_DEVICE_MEMORY when no free range is large enough. size > 0. */
 hg_result hg_vk_ranges_take(hg_vk_ranges *ranges, uint64_t size, uint64_t *offset);
 

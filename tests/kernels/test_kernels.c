@@ -55,24 +55,17 @@ static void try_call(const hg_call *call, const char *name)
 /* Tile numbers that the table does not have: the bytes do not depend on them. */
 static const uint32_t other_spec[HG_SPEC_MAX] = {12, 5, 1, 1};
 
-/* Why this device cannot run a variant; NULL: it can. */
-static const char *not_here(const hg_variant *variant)
-{
-    if (self.runner.engine->backend->kind == HG_BACKEND_VULKAN && !variant->spirv)
-        return "the variant has no SPIR-V";
-    return NULL;
-}
-
 static void test_variant(void **state)
 {
     const hg_variant *variant = *state;
+    const char *why = hg_plan_refuses(&self.runner.engine->plan, variant);
     /* SPIR-V has the tile numbers of the table built in. */
     const int others =
         variant->spec_count > 0 && self.runner.engine->backend->kind != HG_BACKEND_VULKAN;
     uint32_t shapes = 0;
 
-    if (not_here(variant)) {
-        printf("not applicable: %s\n", not_here(variant));
+    if (why) {
+        printf("not applicable: %s\n", why);
         skip();
     }
     for (uint32_t s = 0; s < hg_shape_count; s++) {

@@ -33,6 +33,8 @@ static void takes_the_best_fit(void **state)
     hg_vk_ranges_give(&ranges, 0, 1024);
     hg_vk_ranges_give(&ranges, c, 512);
     assert_int_equal(ranges.count, 2);
+    assert_int_equal(hg_vk_ranges_fit(&ranges, 500), 512);
+    assert_int_equal(hg_vk_ranges_fit(&ranges, 1025), 0);
     assert_int_equal(hg_vk_ranges_take(&ranges, 500, &a), HG_OK);
     assert_int_equal(a, c); /* the smaller hole */
     hg_vk_ranges_give(&ranges, a, 500);
