@@ -44,10 +44,12 @@ static hg_result print_gate(hg_output *output, const hg_model_info *info)
 static hg_result print_info(hg_output *output, const hg_source *source)
 {
     const hg_model_info *info = &source->info;
-    char bytes[32], weights[32], count[32], need[32];
+    char bytes[32], weights[32], count[32], need[32], path[HG_PATH_SIZE];
     hg_result res;
 
-    HG_TRY(hg_output_format(output, "model         %s\n", source->path));
+    snprintf(path, sizeof(path), "%s", source->path);
+    hg_message_defuse(path);
+    HG_TRY(hg_output_format(output, "model         %s\n", path));
     HG_TRY(hg_output_format(output, "architecture  %s\n", info->architecture));
     HG_TRY(hg_output_format(output, "parameters    %s (%" PRIu64 ")\n",
                             show_count(info->parameters, count), info->parameters));

@@ -41,7 +41,7 @@ int hg_message_live(void)
 }
 
 /* C0, DEL and C1 controls would let a name from a file drive the terminal. */
-static void defuse(char *text)
+void hg_message_defuse(char *text)
 {
     for (unsigned char *c = (unsigned char *)text; *c; c++) {
         if (*c < 0x20 || *c == 0x7f) {
@@ -58,7 +58,7 @@ static void print_line(const char *prefix, const char *colour, char *text)
     char line[LINE_SIZE + 64];
     int length;
 
-    defuse(text);
+    hg_message_defuse(text);
     pthread_mutex_lock(&state.lock);
     length = snprintf(line, sizeof(line), "%sheadgate: %s%s%s%s\n", state.shown ? "\r\033[K" : "",
                       state.colour ? colour : "", prefix, state.colour && *colour ? "\033[0m" : "",
@@ -128,7 +128,7 @@ void hg_message_status(const char *line)
     if (!hg_message_live())
         return;
     snprintf(text, sizeof(text), "%s", line ? line : "");
-    defuse(text);
+    hg_message_defuse(text);
     pthread_mutex_lock(&state.lock);
     if (state.shown || *text) {
         fprintf(stderr, "\r\033[K%s", text);

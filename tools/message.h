@@ -14,6 +14,9 @@ void hg_message_setup(hg_log_level level);
 hg_log_level hg_message_level(void);
 
 void hg_message(hg_log_level level, const char *format, ...) HG_PRINTF(2, 3);
+/* Control characters of a text as '?', as in every message: a name from a file or a command line
+ * must not drive the terminal that it is printed on. */
+void hg_message_defuse(char *text);
 /* A line that is no warning but should be seen unless -q. */
 void hg_message_note(const char *format, ...) HG_PRINTF(1, 2);
 /* Says it as an error; its value is result. A macro, so that an analyser sees that it fails. */

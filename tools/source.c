@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "message.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,12 +133,14 @@ hg_result hg_source_tokenizer(hg_app *app, hg_source *source, int required)
 {
     hg_tokenizer_params params = {.struct_size = sizeof(params)};
     char file[HG_PATH_SIZE + 16];
+    struct stat status;
     hg_result res;
 
     if (source->tokenizer)
         return HG_OK;
     snprintf(file, sizeof(file), "%s/tokenizer.json", source->path);
-    if (access(file, F_OK) != 0) {
+    /* Whatever else is wrong with it (a link that leads nowhere, a folder) opening it tells. */
+    if (lstat(file, &status) != 0 && errno == ENOENT) {
         if (!required)
             return HG_OK;
         return hg_message_fail(
