@@ -2,6 +2,7 @@
 # The headgate command: its parts alone, then the program as a user runs it.
 if(TARGET hg_command_base)
   hg_add_test(command_args SOURCES command/test_args.c LIBRARIES hg_command_base LABELS command)
+  hg_add_test(command_child SOURCES command/test_child.c LIBRARIES hg_command_base LABELS command)
   hg_add_test(command_output SOURCES command/test_output.c common/tensors.c LIBRARIES hg_command_base PkgConfig::CJSON
               LABELS command)
 endif()
