@@ -32,6 +32,9 @@ ok() { # ok WHAT COMMAND...: the command succeeds
     "$@" || fail "$what"
 }
 
+# A minimal container may have the program and no pseudo-terminals.
+has_terminals() { script -qec true /dev/null >/dev/null 2>&1 </dev/null; }
+
 # code N ARGUMENTS...: headgate ends with N; its output is in $work/out and $work/err.
 code() {
     expected=$1

@@ -39,7 +39,7 @@ ok 'no tensors' test ! -e stopped.safetensors
 ok 'an interrupt is no error' sh -c '! grep -q error: "$1"' sh "$work/err"
 
 # Progress on a terminal, from the first second on, and none with -q.
-if command -v script >/dev/null; then
+if has_terminals; then
     watched() { # watched OPTION...
         checks=$((checks + 1))
         TERM=xterm timeout -k 30 60 script -qec "timeout -s INT 4 $headgate map $* $model --prompt-file long.text \
@@ -51,7 +51,7 @@ if command -v script >/dev/null; then
     watched -q
     ! grep -Eq '[0-9]%' "$work/out" || fail 'progress in spite of -q'
 else
-    echo "skipped: two checks of progress need the program 'script'"
+    echo "skipped: two checks of progress need the program 'script' and pseudo-terminals"
 fi
 
 # While standard input gives nothing.

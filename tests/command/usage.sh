@@ -107,7 +107,7 @@ code 0 -v map "$model" --ids 1 --device "$selector" -o q.png
 says '^headgate: device ref'
 
 # On a terminal: colour, unless NO_COLOR; a terminal that can do nothing gets plain lines.
-if command -v script >/dev/null; then
+if has_terminals; then
     terminal() { # terminal VARIABLE=VALUE...: an error as a terminal sees it
         checks=$((checks + 1))
         env "$@" script -qec "$headgate map $model --promt x" /dev/null >"$work/out" 2>"$work/err" </dev/null
@@ -120,7 +120,7 @@ if command -v script >/dev/null; then
     terminal TERM=dumb
     ! grep -q "$escape" "$work/out" || fail 'colour on a dumb terminal'
 else
-    echo "skipped: three checks of colour need the program 'script'"
+    echo "skipped: three checks of colour need the program 'script' and pseudo-terminals"
 fi
 nothing_left
 finish
