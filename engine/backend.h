@@ -55,6 +55,8 @@ typedef struct hg_dev {
     hg_plan plan;
     uint64_t allocated_bytes, peak_bytes;
     uint32_t validation_messages;
+    double *magnitude; /* reference in double: where the next dispatch puts the magnitudes of its
+                          output binding (hg_ref_call); NULL: nowhere */
 } hg_dev;
 
 typedef struct hg_mem {

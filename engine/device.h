@@ -68,14 +68,26 @@ hg_result hg_readback_bytes(hg_engine *engine, hg_mem *mem, uint64_t offset_byte
 hg_result hg_engine_stage(hg_engine *engine, hg_mem_kind kind, hg_mem **out);
 hg_result hg_engine_copy(hg_engine *engine, hg_bind dst, hg_bind src);
 
-/* Called per finished stage when a list is run with a tap; values are valid during the call. */
-typedef void (*hg_tap)(void *user, const hg_op *op, const float *values);
+/* A finished stage, shown to a tap. values may be changed: then the return value is 1, and what
+ * stands there goes back into the buffer before the next operation. */
+typedef struct hg_tapped {
+    const hg_op *op;
+    const hg_op_stage *stage;
+    const hg_variant *variant; /* NULL: a copy */
+    uint64_t count;
+    float *values;         /* [count], valid during the call */
+    const double *allowed; /* [count], the error that an element may have; NULL: not asked, or not
+                              the reference in double */
+} hg_tapped;
+
+typedef int (*hg_tap)(void *user, const hg_tapped *tapped);
 
 typedef struct hg_run_params {
     hg_progress progress; /* asked between submits */
     const char *what;
     hg_tap tap; /* NULL: none. With a tap every op is a submit of its own. */
     void *tap_user;
+    int bounds; /* 1: hg_tapped.allowed where the engine is the reference in double */
 } hg_run_params;
 
 /* Runs a list to its end and waits. Serialised with other threads' runs on this engine. */

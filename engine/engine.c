@@ -226,16 +226,14 @@ void hg_engine_count(const hg_engine *engine, hg_engine_counters *out)
 
 hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)
 {
-    static const char *const dtypes[] = {"none", "f32", "f16", "bf16"};
-    static const char *const tiers[] = {"T0", "T1", "T2", "TC", "T0C"};
     const hg_variant *v;
 
     if (!out || index >= hg_variant_count)
         return HG_ERR_ARGUMENT;
     v = &hg_variants[index];
     const hg_kernel_info info = {.kernel = hg_kernels[v->kernel].name,
-                                 .tier = tiers[v->tier],
-                                 .dtype = dtypes[v->dtype],
+                                 .tier = hg_tier_name(v->tier),
+                                 .dtype = hg_dtype_name(v->dtype),
                                  .threads = v->threads,
                                  .exact = v->tier == HG_TIER_T0 || v->tier == HG_TIER_T0C};
     hg_struct_out(out, &info, sizeof(info));

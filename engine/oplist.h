@@ -10,6 +10,16 @@
 
 typedef enum hg_op_kind { HG_OP_DISPATCH, HG_OP_COPY, HG_OP_FILL } hg_op_kind;
 
+enum { HG_OP_STAGES_MAX = 3 };
+
+/* A buffer, or a part of one, that an operation has written: f32. */
+typedef struct hg_op_stage {
+    const char *name;
+    uint32_t bind;         /* index in hg_op.bind */
+    uint64_t offset_bytes; /* from the start of that binding */
+    uint32_t rank, shape[4];
+} hg_op_stage;
+
 typedef struct hg_op {
     hg_op_kind kind;
     hg_kernel_id kernel;
@@ -17,11 +27,10 @@ typedef struct hg_op {
     uint32_t words[HG_PARAM_WORDS_MAX]; /* the params struct; HG_OP_FILL: words[0] */
     uint32_t bind_count;
     hg_bind bind[HG_BINDS_MAX]; /* HG_OP_COPY: destination, source; HG_OP_FILL: destination */
-    const char *stage;          /* name of what it writes; NULL: no stage of its own */
     int32_t layer;              /* -1: outside the layers */
-    uint32_t rank, shape[4]; /* of the stage, from the start of bind[stage_bind] + stage_offset */
-    uint32_t stage_bind;
-    uint64_t stage_offset_bytes;
+    uint32_t stage_count;       /* 0: what it writes is a part of a later operation's stage, or
+                                   nothing that anybody looks at */
+    hg_op_stage stage[HG_OP_STAGES_MAX];
 } hg_op;
 
 typedef struct hg_oplist {

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "hazard.h"
 #include "os.h"
+#include "tap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ typedef struct runner {
     uint64_t point_start_ns;
     double point_flops;
     uint64_t asked_ns; /* when progress was last told */
-    uint32_t done;     /* operations recorded */
+    hg_tap_room room;
+    uint32_t done; /* operations recorded */
 } runner;
 
 static hg_result no_tracking(hg_engine *engine)
@@ -101,8 +103,8 @@ static hg_result record_op(runner *r, const hg_op *op)
         HG_TRY(e->backend->begin(e->dev, NULL, &r->list));
         r->list_flops = 0;
     }
-    if (op->stage)
-        e->backend->mark(r->list, op->stage, UINT32_MAX);
+    if (op->stage_count)
+        e->backend->mark(r->list, op->stage[0].name, UINT32_MAX);
     switch (op->kind) {
     case HG_OP_DISPATCH:
         HG_TRY(record_dispatch(r, op, &flops));
@@ -180,53 +182,36 @@ out:
     return res;
 }
 
-/* Reads a stage back and shows it. values: scratch, grown as needed. */
-static hg_result tap(runner *r, const hg_op *op, float **values, size_t *room)
+/* The stages of the operation that was recorded last. */
+static hg_result tap(runner *r, const hg_op *op)
 {
-    hg_engine *e = r->engine;
-    const hg_bind *bind = &op->bind[op->stage_bind];
-    size_t count = 1;
     hg_result res = HG_OK;
 
-    for (uint32_t d = 0; d < op->rank; d++)
-        count *= op->shape[d];
-    if (count > *room) {
-        float *grown = realloc(*values, count * sizeof(**values));
-
-        if (!grown)
-            return hg_fail(&e->log, HG_ERR_HOST_MEMORY, "no memory for stage %s", op->stage);
-        *values = grown;
-        *room = count;
-    }
     HG_TRY(flush(r));
     HG_TRY(settle(r));
-    pthread_mutex_unlock(&e->lock);
-    res = hg_readback_bytes(e, bind->mem, bind->offset_bytes + op->stage_offset_bytes, *values,
-                            (uint64_t)count * sizeof(**values));
-    if (res == HG_OK)
-        r->params->tap(r->params->tap_user, op, *values);
-    pthread_mutex_lock(&e->lock);
+    pthread_mutex_unlock(&r->engine->lock);
+    res = hg_tap_show(r->engine, r->params, op, &r->room);
+    pthread_mutex_lock(&r->engine->lock);
 out:
     return res;
 }
 
 static hg_result run_locked(runner *r)
 {
-    float *values = NULL;
-    size_t room = 0;
     hg_result res = HG_OK;
 
     for (uint32_t i = 0; i < r->ops->count; i++) {
         const hg_op *op = &r->ops->ops[i];
 
+        HG_TRY(hg_tap_prepare(r->engine, r->params, op, &r->room));
         HG_TRY(record_op(r, op));
         r->done = i + 1;
         /* Recording is quick, unless kernels are compiled on the way: nobody waits for all of them
          * to stop. */
         if (hg_os_clock_ns() - r->asked_ns > ASK_NS)
             HG_TRY(ask(r));
-        if (r->params->tap && op->stage)
-            HG_TRY(tap(r, op, &values, &room));
+        if (r->params->tap && op->stage_count)
+            HG_TRY(tap(r, op));
         else if (r->list_flops >= r->submit_flops)
             HG_TRY(flush(r));
     }
@@ -241,7 +226,8 @@ out:
         if (res == HG_OK)
             res = waited;
     }
-    free(values);
+    r->engine->dev->magnitude = NULL;
+    hg_tap_room_free(&r->room);
     return res;
 }
 

@@ -149,7 +149,11 @@ static hg_result run_part(hg_session *s, const hg_map_params *p, const uint32_t 
                              hg_bind_all(s->kept[p->layer].stats),
                              hg_bind_all(s->rows_all),
                              {s->probe, 0, part_cells * at->maps * 4}};
-    const hg_run_params run = {.progress = s->params.progress, .what = "maps"};
+    const hg_run_params run = {.progress = s->params.progress,
+                               .what = "maps",
+                               .tap = s->params.tap ? hg_session_show : NULL,
+                               .tap_user = s,
+                               .bounds = s->params.bounds != 0};
     hg_op *op;
     hg_result res = HG_OK;
 
@@ -161,7 +165,11 @@ static hg_result run_part(hg_session *s, const hg_map_params *p, const uint32_t 
         op->bind_count = 5;
         memcpy(op->words, &words, sizeof(words));
         memcpy(op->bind, binds, sizeof(binds));
+        op->stage_count = 1;
+        op->stage[0] = (hg_op_stage){
+            .name = "attn_probs", .bind = 4, .rank = 3, .shape = {at->maps, at->rows, shape[2]}};
     }
+    s->tapped_token = p->query_first + query;
     HG_TRY(hg_engine_run(s->engine, &s->ops, &run));
     for (uint32_t m = 0; m < at->maps; m++)
         HG_TRY(hg_readback_bytes(s->engine, s->probe, m * part_cells * 4,

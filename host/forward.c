@@ -50,7 +50,7 @@ static void keep(const hg_pen *pen)
         hg_op_copy(pen, hg_bind_all(kept->q), pen->past * q_row, s->act.q, 0, pen->tokens * q_row,
                    NULL);
         hg_op_copy(pen, hg_bind_all(kept->stats), pen->past * stats_row, s->act.stats, 0,
-                   pen->tokens * stats_row, "attn_stats");
+                   pen->tokens * stats_row, NULL);
     }
     if (kept->gates)
         hg_op_copy(pen, hg_bind_all(kept->gates), pen->past * gate_row, s->act.gates, 0,
@@ -76,7 +76,11 @@ static void layer(const hg_pen *pen, const hg_layer *w)
 
     hg_op_rms_norm(pen, tokens, a->x, w->attn_norm, a->xn, "attn_norm");
     project(pen, w);
-    hg_op_attention(pen, "attn_out"); /* [T, heads, head_dim], gated */
+    /* The gate is a part of the kernel; who looks at stages sees the output before it as well. */
+    if (pen->session->params.tap && pen->session->model->gate_dim)
+        hg_op_attention(pen, 0, "attn_ungated"); /* [T, heads, head_dim] */
+    hg_op_attention(pen, pen->session->model->gate_dim > 0,
+                    "attn_out"); /* [T, heads, head_dim], gated */
     keep(pen);
     hg_op_matmul(pen, tokens, a->attn, &w->o, w->o_bias, a->proj, 0, "attn_proj"); /* [T, hidden] */
     hg_op_add(pen, a->x, a->proj, a->x, "attn_residual");

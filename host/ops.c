@@ -43,18 +43,21 @@ static hg_op *append(const hg_pen *pen, hg_kernel_id kernel, hg_dtype dtype, con
     return op;
 }
 
-/* What the operation wrote: [rows, cols, deep] (deep 0: two dimensions) in binding `bind`, from
- * element `first`. */
-static void set_stage(hg_op *op, const char *stage, uint32_t bind, uint64_t first,
+/* One more of what the operation wrote: [rows, cols, deep] (deep 0: two dimensions) in binding
+ * `bind`, from element `first`. */
+static void set_stage(hg_op *op, const char *name, uint32_t bind, uint64_t first,
                       const uint32_t shape[3])
 {
-    if (!op || !stage)
+    hg_op_stage *stage;
+
+    if (!op || !name)
         return;
-    op->stage = stage;
-    op->stage_bind = bind;
-    op->stage_offset_bytes = first * 4;
-    op->rank = shape[2] ? 3 : 2;
-    memcpy(op->shape, shape, 3 * sizeof(*shape));
+    stage = &op->stage[op->stage_count++];
+    stage->name = name;
+    stage->bind = bind;
+    stage->offset_bytes = first * 4;
+    stage->rank = shape[2] ? 3 : 2;
+    memcpy(stage->shape, shape, 3 * sizeof(*shape));
 }
 
 void hg_op_embed_rows(const hg_pen *pen, hg_bind y, const char *stage)
@@ -125,7 +128,10 @@ void hg_op_split_q_gate(const hg_pen *pen, hg_bind qg, hg_bind q, hg_bind z)
                                              .gate_layout = (uint32_t)m->gate_layout};
     const hg_bind binds[] = {qg, q, z};
 
-    append(pen, HG_KERNEL_split_q_gate, HG_DTYPE_NONE, &p, binds);
+    hg_op *op = append(pen, HG_KERNEL_split_q_gate, HG_DTYPE_NONE, &p, binds);
+
+    set_stage(op, "q", 1, 0, (const uint32_t[3]){pen->tokens, p.heads, p.head_dim});
+    set_stage(op, "gate_logits", 2, 0, (const uint32_t[3]){pen->tokens, p.heads, p.gate_dim});
 }
 
 void hg_op_norm_rope(const hg_pen *pen, uint32_t heads, hg_bind x, hg_vector w, hg_bind y,
@@ -146,7 +152,7 @@ void hg_op_norm_rope(const hg_pen *pen, uint32_t heads, hg_bind x, hg_vector w, 
               (const uint32_t[3]){pen->tokens, heads, c->head_dim});
 }
 
-void hg_op_attention(const hg_pen *pen, const char *stage)
+void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
 {
     const hg_session *s = pen->session;
     const hg_model *m = s->model;
@@ -159,20 +165,24 @@ void hg_op_attention(const hg_pen *pen, const char *stage)
                                           .gate_dim = m->gate_dim,
                                           .window = c->window,
                                           .scale = s->attention_scale,
-                                          .gate = m->gate_dim ? 1u : 0u,
-                                          .flags = m->gate_dim ? 1u : 0u};
+                                          .gate = gated ? 1u : 0u,
+                                          .flags = gated ? 1u : 0u};
     const hg_bind none = spare(pen);
     const hg_bind binds[] = {a->q,
                              hg_bind_all(s->k_cache[pen->layer]),
                              hg_bind_all(s->v_cache[pen->layer]),
-                             m->gate_dim ? a->z : none,
+                             gated ? a->z : none,
                              upload(s->rows_up),
                              a->attn,
                              a->stats,
-                             m->gate_dim ? a->gates : none};
+                             gated ? a->gates : none};
+    hg_op *op = append(pen, HG_KERNEL_attention, HG_DTYPE_NONE, &p, binds);
 
-    set_stage(append(pen, HG_KERNEL_attention, HG_DTYPE_NONE, &p, binds), stage, 5, 0,
-              (const uint32_t[3]){pen->tokens, c->heads, c->head_dim});
+    set_stage(op, stage, 5, 0, (const uint32_t[3]){pen->tokens, c->heads, c->head_dim});
+    if (gated || !m->gate_dim)
+        set_stage(op, "attn_stats", 6, 0, (const uint32_t[3]){pen->tokens, c->heads, 2});
+    if (gated)
+        set_stage(op, "gates", 7, 0, (const uint32_t[3]){pen->tokens, c->heads, m->gate_dim});
 }
 
 void hg_op_silu_mul(const hg_pen *pen, hg_bind a, hg_bind b, hg_bind y, const char *stage)

@@ -25,7 +25,8 @@ void hg_op_matmul(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *
 void hg_op_split_q_gate(const hg_pen *pen, hg_bind qg, hg_bind q, hg_bind z);
 void hg_op_norm_rope(const hg_pen *pen, uint32_t heads, hg_bind x, hg_vector w, hg_bind y,
                      uint32_t y_row, const char *stage);
-void hg_op_attention(const hg_pen *pen, const char *stage);
+/* gated 0: what attention gives before the gate, also in a model that has one. */
+void hg_op_attention(const hg_pen *pen, int gated, const char *stage);
 void hg_op_silu_mul(const hg_pen *pen, hg_bind a, hg_bind b, hg_bind y, const char *stage);
 void hg_op_add(const hg_pen *pen, hg_bind a, hg_bind b, hg_bind y, const char *stage);
 /* count f32 values, from element to element. */

@@ -419,18 +419,24 @@ static void settle_rope(hg_session *s, uint32_t count)
     }
 }
 
-static void show_stage(void *user, const hg_op *op, const float *values)
+int hg_session_show(void *user, const hg_tapped *tapped)
 {
     const hg_session *s = user;
+    const hg_op *op = tapped->op;
     hg_stage stage = {.struct_size = sizeof(stage),
-                      .name = op->stage,
+                      .name = tapped->stage->name,
                       .kernel = op->kind == HG_OP_DISPATCH ? hg_kernels[op->kernel].name : "copy",
+                      .tier = tapped->variant ? hg_tier_name(tapped->variant->tier) : "",
+                      .dtype = tapped->variant ? hg_dtype_name(tapped->variant->dtype) : "",
                       .layer = op->layer,
-                      .rank = op->rank,
-                      .values = values};
+                      .rank = tapped->stage->rank,
+                      .first_token = s->tapped_token,
+                      .values = tapped->values,
+                      .allowed = tapped->allowed};
 
-    memcpy(stage.shape, op->shape, sizeof(stage.shape));
+    memcpy(stage.shape, tapped->stage->shape, sizeof(stage.shape));
     s->params.tap(s->params.tap_user, &stage);
+    return s->params.force ? s->params.force(s->params.tap_user, &stage, tapped->values) : 0;
 }
 
 int hg_session_busy(const hg_session *session)
@@ -505,7 +511,8 @@ hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t coun
     s->busy = 1;
     piece.inner = &s->params.progress;
     run.progress = (hg_progress){s->params.progress.step ? piece_step : NULL, &piece};
-    run.tap = s->params.tap ? show_stage : NULL;
+    run.tap = s->params.tap ? hg_session_show : NULL;
+    run.bounds = s->params.bounds != 0;
     HG_TRY(check_ids(s, ids, count));
     settle_rope(s, count);
     for (uint32_t done = 0; done < count;) {
@@ -513,6 +520,7 @@ hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t coun
         const uint32_t past = s->tokens + done;
 
         HG_TRY(upload_piece(s, ids + done, past, tokens));
+        s->tapped_token = past;
         piece.before = done;
         piece.tokens = tokens;
         hg_oplist_clear(&s->ops);

@@ -57,7 +57,8 @@ struct hg_session {
     hg_mem *rows_all;    /* [max_tokens, 4] u32: for attn_probs */
     hg_mem *probe;       /* results of capture.c's dispatches, made on first use */
 
-    int busy; /* inside hg_session_eval */
+    int busy;              /* inside hg_session_eval */
+    uint32_t tapped_token; /* first token of the piece that runs */
     uint32_t rope_tokens;
     float attention_scale; /* 1 / sqrt(head_dim), rounded once */
     double rope_scaling;
@@ -76,6 +77,9 @@ enum { HG_ROW_WORDS = 4 };
 /* 1, said at HG_LOG_ERROR, while an eval runs: its callbacks may not call the session, whose list
  * of operations is being walked. */
 int hg_session_busy(const hg_session *session);
+
+/* The hg_tap of a session: a stage to the caller's callbacks. */
+int hg_session_show(void *user, const hg_tapped *tapped);
 
 /* Warns, once per session, when results that are handed out hold NaN or infinite values: weights or
  * activations that overflow are the checkpoint's fault, but the reader has to know. */

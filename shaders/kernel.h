@@ -121,6 +121,10 @@ typedef struct hg_variant {
     void (*grid)(const void *params, const uint32_t *spec, uint32_t threads, uint32_t groups[3]);
 } hg_variant;
 
+/* "T0C", "bf16" ("none" without a w binding). Never NULL. */
+const char *hg_tier_name(hg_tier tier);
+const char *hg_dtype_name(hg_dtype dtype);
+
 extern const hg_variant hg_variants[];
 extern const uint32_t hg_variant_count;
 

@@ -107,6 +107,20 @@ const hg_variant hg_variants[] = {
 
 const uint32_t hg_variant_count = sizeof(hg_variants) / sizeof(hg_variants[0]);
 
+const char *hg_tier_name(hg_tier tier)
+{
+    static const char *const names[] = {"T0", "T1", "T2", "TC", "T0C"};
+
+    return names[tier];
+}
+
+const char *hg_dtype_name(hg_dtype dtype)
+{
+    static const char *const names[] = {"none", "f32", "f16", "bf16"};
+
+    return names[dtype];
+}
+
 const hg_variant *hg_variant_find(hg_kernel_id kernel, hg_tier tier, hg_dtype dtype)
 {
     for (uint32_t i = 0; i < hg_variant_count; i++) {

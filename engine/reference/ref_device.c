@@ -301,6 +301,7 @@ static uint8_t *address(const hg_bind *bind)
 typedef struct dispatch_work {
     const command *command;
     void *bind[HG_BINDS_MAX];
+    double *magnitude;
     uint32_t text;
 } dispatch_work;
 
@@ -322,14 +323,16 @@ static void run_slice(void *user, uint32_t begin, uint32_t end)
                                   .bind = work->bind,
                                   .w = variant->dtype,
                                   .begin = begin,
-                                  .end = end};
+                                  .end = end,
+                                  .magnitude = work->magnitude};
         hg_kernels[variant->kernel].ref(&call);
     }
 }
 
 static void run_dispatch(ref_dev *dev, const command *c)
 {
-    dispatch_work work = {.command = c, .text = dev->base.plan.reference_text};
+    dispatch_work work = {
+        .command = c, .magnitude = dev->base.magnitude, .text = dev->base.plan.reference_text};
     const uint32_t items = work.text ? c->groups[0] * c->groups[1] * c->groups[2]
                                      : hg_kernels[c->pipe->variant->kernel].ref_items(c->words);
 

@@ -28,18 +28,25 @@ typedef enum hg_logits_kind {
     HG_LOGITS_ALL = 2   /* of every token */
 } hg_logits_kind;
 
-/* A buffer that one dispatch has written, seen right after it (docs/DECISIONS.md D18). */
+/* A buffer that one dispatch has written, seen right after it (docs/DECISIONS.md D18). Models with
+ * a gate run attention once more, ungated, when stages are looked at. */
 typedef struct hg_stage {
     uint32_t struct_size;
     const char
-        *name; /* "embedding", "attn_norm", "q_gate", "k", "v", "q_rope", "k_rope", "attn_stats",
-                * "attn_out", "attn_proj", "attn_residual", "mlp_norm", "mlp_gate", "mlp_up",
-                * "mlp_act", "mlp_down", "residual", "final_norm", "logits" */
+        *name; /* "embedding", "attn_norm", "q_gate", "k", "v", "q" and "gate_logits" (q_gate taken
+                * apart), "q_rope", "k_rope", "attn_ungated", "attn_out", "attn_stats", "gates",
+                * "attn_proj", "attn_residual", "mlp_norm", "mlp_gate", "mlp_up", "mlp_act",
+                * "mlp_down", "residual", "final_norm", "logits"; of hg_capture_map: "attn_probs" */
     const char *kernel;
     int32_t layer; /* 0-based; -1: outside the layers */
     uint32_t rank;
     uint32_t shape[4];
-    const float *values; /* valid during the call */
+    const float *values;      /* valid during the call */
+    const char *tier, *dtype; /* of the variant: "T0", "bf16"; "" where nothing was dispatched */
+    uint32_t first_token;     /* token of row 0 */
+    /* The error that each element may have, given these inputs (docs/DECISIONS.md D8); NULL unless
+     * hg_session_params.bounds and the engine is the reference with precision fp32. */
+    const double *allowed;
 } hg_stage;
 
 typedef struct hg_session_params {
@@ -57,6 +64,10 @@ typedef struct hg_session_params {
     void (*tap)(void *user, const hg_stage *stage); /* every stage of every op, slow; NULL: none */
     void *tap_user;
     hg_log log;
+    /* After tap: may put other values ([shape], in place) where the stage stands, for the
+     * operations that follow; returns 1 if it did. NULL: none; needs a tap. */
+    int (*force)(void *tap_user, const hg_stage *stage, float *values);
+    uint32_t bounds; /* 1: hg_stage.allowed */
 } hg_session_params;
 
 HG_API hg_result hg_session_create(hg_model *model, const hg_session_params *params,
