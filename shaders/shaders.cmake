@@ -145,7 +145,7 @@ endforeach()
 hg_write(${out}/modules.h "${modules}")
 
 file(GLOB references CONFIGURE_DEPENDS ${dir}/reference/*.c)
-add_library(hg_kernels OBJECT kernels.c grid.c shapes.c ${references} ${texts} ${parts})
+add_library(hg_kernels OBJECT kernels.c grid.c shapes.c bound.c ${references} ${texts} ${parts})
 target_include_directories(hg_kernels PUBLIC ${dir} PRIVATE ${out})
 set_source_files_properties(kernels.c PROPERTIES OBJECT_DEPENDS "${parts}")
 set_source_files_properties(${references} PROPERTIES COMPILE_OPTIONS "-O3")

@@ -2,7 +2,6 @@
 /* Layout, inputs and oracles of a call. */
 #include "call.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,20 +44,14 @@ float *hg_call_bind(const hg_call *call, uint32_t bind)
 void hg_call_inputs_done(hg_call *call, const uint64_t *elements)
 {
     const hg_bind_row *rows = call->kernel->bind;
-    const uint32_t factor = call->variant->kernel == HG_KERNEL_attention ? 2 : 1;
 
     for (uint32_t b = 0; b < call->kernel->bind_count; b++) {
         const hg_dtype dtype = rows[b].type == HG_BIND_w ? call->variant->dtype : HG_DTYPE_F32;
 
+        call->elements[b] = elements[b];
         if (rows[b].access != HG_ACCESS_R || rows[b].type == HG_BIND_u32)
             continue;
         hg_shape_flush(dtype, hg_call_bind(call, b), elements[b]);
-        for (uint64_t i = 0; rows[b].type == HG_BIND_f32 && b == factor && i < elements[b]; i++) {
-            const double size = fabs((double)hg_call_bind(call, b)[i]);
-
-            if (size > call->largest_factor)
-                call->largest_factor = size;
-        }
     }
 }
 

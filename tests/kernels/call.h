@@ -22,7 +22,7 @@ typedef struct hg_call {
     uint64_t offset_bytes[HG_BINDS_MAX], size_bytes[HG_BINDS_MAX];
     uint8_t *before; /* block_bytes: inputs in place, the rest poison */
     size_t block_bytes;
-    double largest_factor; /* largest |value| of the weights, or of v */
+    uint64_t elements[HG_BINDS_MAX];
 } hg_call;
 
 /* spec NULL: the defaults. false: no memory. */

@@ -15,7 +15,7 @@ bool hg_judge_same(const hg_call *call, const uint8_t *expected, const uint8_t *
 
 /* Every written element is within u x c x magnitude of ref (docs/DECISIONS.md D8, D14), what ref
  * left alone is left alone. Remembers the worst per kernel. */
-bool hg_judge_close(const hg_call *call, const uint8_t *ref, const uint8_t *found,
+bool hg_judge_close(const hg_call *call, uint8_t *ref, const uint8_t *found,
                     const double *magnitude, char *why, size_t why_bytes);
 
 /* How many kernels have a bound above 32 x the worst error that was seen; prints a line each. */
