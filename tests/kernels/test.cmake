@@ -13,7 +13,7 @@ function(hg_add_kernel_test name)
                                                   ${PROJECT_SOURCE_DIR}/shaders)
 endfunction()
 
-hg_add_kernel_test(kernels SOURCES kernels/test_kernels.c kernels/call.c kernels/judge.c kernels/runner.c ${kernel_parts}
+hg_add_kernel_test(kernels SOURCES kernels/test_kernels.c kernels/judge.c kernels/runner.c ${kernel_parts}
                    LIBRARIES Threads::Threads ${CMAKE_DL_LIBS} LABELS kernels TIMEOUT 300 DEVICES ${kernel_devices})
 foreach(device IN LISTS kernel_devices)
   hg_test_selector(selector ${device})
@@ -23,10 +23,10 @@ hg_test_entry(kernels_reference.ref ref 300 kernels test_kernels --device ref --
 
 hg_add_kernel_test(kernels_functions SOURCES kernels/test_functions.c LABELS kernels)
 hg_add_kernel_test(kernels_spirv SOURCES kernels/test_spirv.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
-hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c kernels/call.c kernels/judge.c $<TARGET_OBJECTS:hg_kernels>
+hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c ${PROJECT_SOURCE_DIR}/engine/trial.c $<TARGET_OBJECTS:hg_kernels>
                    LABELS kernels)
 target_compile_definitions(test_kernels_text PRIVATE HG_TEST_HASHES="${HG_TEST_DATA_ROOT}/tests/kernels/exact-1.txt")
 
-hg_add_kernel_test(kernels_cases SOURCES kernels/test_reference.c kernels/call.c kernels/runner.c common/tensors.c ${kernel_parts}
+hg_add_kernel_test(kernels_cases SOURCES kernels/test_reference.c kernels/runner.c common/tensors.c ${kernel_parts}
                    LIBRARIES PkgConfig::CJSON Threads::Threads ${CMAKE_DL_LIBS} LABELS kernels TIMEOUT 300
                    DEVICES ${kernel_devices})

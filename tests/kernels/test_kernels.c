@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,24 +28,22 @@ static struct {
     uint32_t calls;
 } self;
 
-static void try_call(const hg_call *call, const char *name)
+static void try_call(const hg_trial *call, const char *name)
 {
-    const uint64_t out = hg_judge_elements(call);
     char why[256];
 
-    assert_true(call->block_bytes <= self.runner.room_bytes);
-    memset(self.magnitude, 0, (size_t)out * sizeof(*self.magnitude));
-    hg_call_ref(call, self.ref, self.magnitude);
-    hg_call_text(call, self.after);
-    hg_call_oracle(call, self.text);
-    if (!hg_judge_same(call, self.text, self.after, why, sizeof(why)))
+    assert_true(call->block_bytes <= self.runner.room.room_bytes);
+    hg_trial_ref(call, self.ref, self.magnitude);
+    hg_trial_text(call, self.after);
+    hg_trial_oracle(call, self.text);
+    if (!hg_trial_same(call, self.text, self.after, why, sizeof(why)))
         fail_msg("%s: the text of this variant differs from T0's: %s", name, why);
     for (int i = 0; i < REPLAYS; i++) {
         memset(self.after, 0, call->block_bytes);
-        assert_int_equal(hg_runner_run(&self.runner, call, self.after, NULL), HG_OK);
-        if (self.exact && !hg_judge_same(call, self.text, self.after, why, sizeof(why)))
+        assert_int_equal(hg_trial_run(&self.runner.room, call, self.after, NULL), HG_OK);
+        if (self.exact && !hg_trial_same(call, self.text, self.after, why, sizeof(why)))
             fail_msg("%s: differs from the text: %s", name, why);
-        if (!self.exact && !hg_judge_same(call, self.ref, self.after, why, sizeof(why)))
+        if (!self.exact && !hg_trial_same(call, self.ref, self.after, why, sizeof(why)))
             fail_msg("%s: differs from the reference: %s", name, why);
     }
     if (!hg_judge_close(call, self.ref, self.text, self.magnitude, why, sizeof(why)))
@@ -70,15 +69,15 @@ static void test_variant(void **state)
     }
     for (uint32_t s = 0; s < hg_shape_count; s++) {
         const hg_shape *shape = &hg_shapes[s];
-        hg_call call;
+        hg_trial call;
 
         if (shape->kernel != variant->kernel)
             continue;
         shapes++;
         for (int other = 0; other <= others; other++) {
-            assert_true(hg_call_make(&call, variant, shape, other ? other_spec : NULL));
+            assert_true(hg_trial_make(&call, variant, shape, other ? other_spec : NULL));
             try_call(&call, shape->name);
-            hg_call_free(&call);
+            hg_trial_free(&call);
         }
     }
     assert_true(shapes > 0); /* a kernel without a shape is not tested */
@@ -104,12 +103,11 @@ static uint64_t room(void)
 
     for (uint32_t v = 0; v < hg_variant_count; v++) {
         for (uint32_t s = 0; s < hg_shape_count; s++) {
-            uint64_t bytes = 4096;
+            uint64_t bytes;
 
             if (hg_shapes[s].kernel != hg_variants[v].kernel)
                 continue;
-            for (uint32_t b = 0; b < hg_kernels[hg_variants[v].kernel].bind_count; b++)
-                bytes += hg_shape_bytes(&hg_shapes[s], b, hg_variants[v].dtype) + 1024;
+            bytes = hg_trial_bytes(&hg_variants[v], &hg_shapes[s]);
             most = bytes > most ? bytes : most;
         }
     }

@@ -5,14 +5,15 @@
  * element; sigmoid is what attention writes to gates. An expected |y| below 2^-50 counts as 0, the
  * sign of zero does not count (docs/DECISIONS.md D14).
  */
-#include "call.h"
 #include "runner.h"
 #include "tensors.h"
+#include "trial.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void compare(reference_case *c, const char *output, const float *found, s
 /* ---- a call made from tensors ---- */
 
 typedef struct builder {
-    hg_call call;
+    hg_trial call;
     uint64_t elements[HG_BINDS_MAX];
     uint64_t size_bytes[HG_BINDS_MAX];
 } builder;
@@ -125,10 +126,10 @@ static void make(builder *b, hg_kernel_id kernel, hg_dtype dtype, const hg_param
             b->elements[i] = 1;
         b->size_bytes[i] = (b->elements[i] * (half ? 2 : 4) + 3) / 4 * 4;
     }
-    assert_true(hg_call_make_sizes(&b->call, variant_of(kernel, dtype), params, b->size_bytes));
+    assert_true(hg_trial_make_sizes(&b->call, variant_of(kernel, dtype), params, b->size_bytes));
     for (uint32_t i = 0; i < hg_kernels[kernel].bind_count; i++) {
         if (hg_kernels[kernel].bind[i].access == HG_ACCESS_R)
-            memset(hg_call_bind(&b->call, i), 0, b->size_bytes[i]);
+            memset(hg_trial_bind(&b->call, i), 0, b->size_bytes[i]);
     }
 }
 
@@ -138,16 +139,16 @@ static void copy_in(builder *b, uint32_t bind, reference_case *c, const char *na
 
     assert_non_null(values);
     assert_int_equal(count_of(c, name), b->elements[bind]);
-    memcpy(hg_call_bind(&b->call, bind), values, b->elements[bind] * sizeof(*values));
+    memcpy(hg_trial_bind(&b->call, bind), values, b->elements[bind] * sizeof(*values));
     free(values);
 }
 
 /* Runs; the result of a binding is at result(). */
 static void run(builder *b)
 {
-    hg_call_inputs_done(&b->call, b->elements);
+    hg_trial_inputs_done(&b->call, b->elements);
     assert_true(b->call.block_bytes <= ROOM_BYTES);
-    assert_int_equal(hg_runner_run(&self.runner, &b->call, self.after, NULL), HG_OK);
+    assert_int_equal(hg_trial_run(&self.runner.room, &b->call, self.after, NULL), HG_OK);
 }
 
 static const float *result(const builder *b, uint32_t bind)
@@ -172,8 +173,8 @@ static void try_rms_norm(reference_case *c)
     copy_in(&b, 1, c, "w");
     run(&b);
     compare(c, "y", result(&b, 2), dim,
-            &(lost_input){hg_call_bind(&b.call, 1), dim, 1 / sqrt(param(c, "eps", 0))});
-    hg_call_free(&b.call);
+            &(lost_input){hg_trial_bind(&b.call, 1), dim, 1 / sqrt(param(c, "eps", 0))});
+    hg_trial_free(&b.call);
 }
 
 static void try_rope(reference_case *c)
@@ -192,18 +193,18 @@ static void try_rope(reference_case *c)
     assert_true(positions && inv_freq);
     for (uint32_t t = 0; t < tokens; t++) {
         for (uint32_t i = 0; i < dim / 2; i++) {
-            float *pair = hg_call_bind(&b.call, 2) + ((size_t)t * (dim / 2) + i) * 2;
+            float *pair = hg_trial_bind(&b.call, 2) + ((size_t)t * (dim / 2) + i) * 2;
 
             pair[0] = (float)(cos(positions[t] * inv_freq[i]) * scale);
             pair[1] = (float)(sin(positions[t] * inv_freq[i]) * scale);
         }
     }
-    hg_shape_flush(HG_DTYPE_F32, hg_call_bind(&b.call, 2), b.elements[2]);
+    hg_shape_flush(HG_DTYPE_F32, hg_trial_bind(&b.call, 2), b.elements[2]);
     run(&b);
     compare(c, "y", result(&b, 3), dim, NULL);
     free(positions);
     free(inv_freq);
-    hg_call_free(&b.call);
+    hg_trial_free(&b.call);
 }
 
 static void try_silu_mul(reference_case *c)
@@ -221,10 +222,10 @@ static void try_silu_mul(reference_case *c)
     lost = malloc(count * sizeof(*lost));
     assert_non_null(lost);
     for (size_t i = 0; i < count; i++)
-        lost[i] = fmaxf(fabsf(hg_call_bind(&b.call, 0)[i]), fabsf(hg_call_bind(&b.call, 1)[i]));
+        lost[i] = fmaxf(fabsf(hg_trial_bind(&b.call, 0)[i]), fabsf(hg_trial_bind(&b.call, 1)[i]));
     compare(c, "y", result(&b, 2), 1, &(lost_input){lost, count, 1});
     free(lost);
-    hg_call_free(&b.call);
+    hg_trial_free(&b.call);
 }
 
 /* Tokens that see no key; the gates are written all the same. */
@@ -243,7 +244,7 @@ static void try_sigmoid(reference_case *c)
     copy_in(&b, 3, c, "x");
     run(&b);
     compare(c, "y", result(&b, 7), 1, NULL);
-    hg_call_free(&b.call);
+    hg_trial_free(&b.call);
 }
 
 static void try_product(reference_case *c, hg_kernel_id kernel)
@@ -268,7 +269,7 @@ static void try_product(reference_case *c, hg_kernel_id kernel)
         w = hg_test_tensors_bytes(c->tensors, "w", types[i].name, types[i].bytes);
         if (w) {
             make(&b, kernel, types[i].dtype, &params);
-            memcpy(hg_call_bind(&b.call, 1), w, w_count * types[i].bytes);
+            memcpy(hg_trial_bind(&b.call, 1), w, w_count * types[i].bytes);
         }
     }
     assert_non_null(w);
@@ -277,7 +278,7 @@ static void try_product(reference_case *c, hg_kernel_id kernel)
         copy_in(&b, 2, c, "bias");
     run(&b);
     compare(c, "y", result(&b, 3), cols, NULL);
-    hg_call_free(&b.call);
+    hg_trial_free(&b.call);
 }
 
 /* A call of attn_probs on what a call of attention has read and written: the whole map. */
@@ -304,7 +305,7 @@ static void map_of(builder *b, const builder *attention, uint32_t tokens, uint32
     b->elements[4] = (uint64_t)a->heads * tokens * keys;
     make(b, HG_KERNEL_attn_probs, HG_DTYPE_NONE, &params);
     for (uint32_t i = 0; i < 4; i++)
-        memcpy(hg_call_bind(&b->call, i), result(attention, from[i]), b->size_bytes[i]);
+        memcpy(hg_trial_bind(&b->call, i), result(attention, from[i]), b->size_bytes[i]);
     run(b);
 }
 
@@ -339,7 +340,7 @@ static void try_attention(reference_case *c)
     if (gates)
         copy_in(&b, 3, c, "gate_logits");
     for (uint32_t t = 0; t < tokens; t++) {
-        uint32_t *row = (uint32_t *)(void *)hg_call_bind(&b.call, 4) + (size_t)t * 4;
+        uint32_t *row = (uint32_t *)(void *)hg_trial_bind(&b.call, 4) + (size_t)t * 4;
 
         row[0] = (uint32_t)param(c, "q0", 0) + t;
         row[3] = keys;
@@ -358,8 +359,8 @@ static void try_attention(reference_case *c)
     map_of(&map, &b, tokens, keys);
     compare(c, "probs", result(&map, 4), keys, NULL);
     free(lse);
-    hg_call_free(&b.call);
-    hg_call_free(&map.call);
+    hg_trial_free(&b.call);
+    hg_trial_free(&map.call);
 }
 
 /* Each row of x is a sequence of its own: keys of one element, a query of 1. */
@@ -377,15 +378,15 @@ static void try_softmax(reference_case *c)
     make(&b, HG_KERNEL_attention, HG_DTYPE_NONE, &params);
     copy_in(&b, 1, c, "x");
     for (size_t i = 0; i < count; i++) {
-        float *x = hg_call_bind(&b.call, 1) + i;
+        float *x = hg_trial_bind(&b.call, 1) + i;
 
         if (isinf(*x))
             *x = -1e30f; /* how a masked score is written */
     }
     for (uint32_t t = 0; t < tokens; t++) {
-        uint32_t *row = (uint32_t *)(void *)hg_call_bind(&b.call, 4) + (size_t)t * 4;
+        uint32_t *row = (uint32_t *)(void *)hg_trial_bind(&b.call, 4) + (size_t)t * 4;
 
-        hg_call_bind(&b.call, 0)[t] = 1.0f;
+        hg_trial_bind(&b.call, 0)[t] = 1.0f;
         row[0] = keys - 1;
         row[1] = t;
         row[2] = t * keys;
@@ -394,8 +395,8 @@ static void try_softmax(reference_case *c)
     run(&b);
     map_of(&map, &b, tokens, keys);
     compare(c, "y", result(&map, 4), keys, NULL);
-    hg_call_free(&b.call);
-    hg_call_free(&map.call);
+    hg_trial_free(&b.call);
+    hg_trial_free(&map.call);
 }
 
 static void test_case(void **state)

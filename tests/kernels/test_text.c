@@ -3,8 +3,7 @@
  * The text as C, without a driver: its bytes do not depend on how a processor treats denormals, on
  * how the grid is cut, on which kernel adds a sum up, or on how a prompt is cut into pieces.
  */
-#include "call.h"
-#include "judge.h"
+#include "trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,26 +46,26 @@ enum {
 };
 
 /* Calls back with every variant on every shape. */
-static uint32_t each_call(void (*use)(const hg_call *call, const char *name))
+static uint32_t each_call(void (*use)(const hg_trial *call, const char *name))
 {
     uint32_t calls = 0;
 
     for (uint32_t v = 0; v < hg_variant_count; v++) {
         for (uint32_t s = 0; s < hg_shape_count; s++) {
-            hg_call call;
+            hg_trial call;
 
             if (hg_shapes[s].kernel != hg_variants[v].kernel || hg_shapes[s].large)
                 continue;
-            assert_true(hg_call_make(&call, &hg_variants[v], &hg_shapes[s], NULL));
+            assert_true(hg_trial_make(&call, &hg_variants[v], &hg_shapes[s], NULL));
             use(&call, hg_shapes[s].name);
-            hg_call_free(&call);
+            hg_trial_free(&call);
             calls++;
         }
     }
     return calls;
 }
 
-static void compare_modes(const hg_call *call, const char *name)
+static void compare_modes(const hg_trial *call, const char *name)
 {
     uint8_t *kept = malloc(call->block_bytes);
     uint8_t *flushed = malloc(call->block_bytes);
@@ -76,10 +75,10 @@ static void compare_modes(const hg_call *call, const char *name)
 
     assert_true(kept && flushed);
     set_float_mode(mode & ~(uint32_t)MODE_FLAGS);
-    hg_call_text(call, kept);
+    hg_trial_text(call, kept);
     flags = float_mode() & MODE_FLAGS;
     set_float_mode((mode & ~(uint32_t)MODE_FLAGS) | MODE_FLUSH);
-    hg_call_text(call, flushed);
+    hg_trial_text(call, flushed);
     set_float_mode(mode);
     /* Only there is a product itself tiny, and flushed before anything is done with it. */
     if (strstr(name, "tiny scale"))
@@ -88,7 +87,7 @@ static void compare_modes(const hg_call *call, const char *name)
         fail_msg("%s: raised%s%s%s%s", name, flags & FLAG_INVALID ? " invalid" : "",
                  flags & FLAG_DENORMAL ? " denormal" : "", flags & FLAG_OVERFLOW ? " overflow" : "",
                  flags & FLAG_UNDERFLOW ? " underflow" : "");
-    if (!hg_judge_same(call, kept, flushed, why, sizeof(why)))
+    if (!hg_trial_same(call, kept, flushed, why, sizeof(why)))
         fail_msg("%s: flushing denormals changes it: %s", name, why);
     free(kept);
     free(flushed);
@@ -105,7 +104,7 @@ static void denormals_do_not_matter(void **state)
 }
 
 /* Work-groups one by one from the last to the first, as other devices may do. */
-static void compare_cuts(const hg_call *call, const char *name)
+static void compare_cuts(const hg_trial *call, const char *name)
 {
     uint8_t *whole = malloc(call->block_bytes);
     uint8_t *cut = malloc(call->block_bytes);
@@ -114,7 +113,7 @@ static void compare_cuts(const hg_call *call, const char *name)
     char why[256];
 
     assert_true(whole && cut);
-    hg_call_text(call, whole);
+    hg_trial_text(call, whole);
     memcpy(cut, call->before, call->block_bytes);
     for (uint32_t b = 0; b < call->kernel->bind_count; b++)
         bind[b] = cut + call->offset_bytes[b];
@@ -124,7 +123,7 @@ static void compare_cuts(const hg_call *call, const char *name)
         text.group_end = group + 1;
         call->variant->text(&text);
     }
-    if (!hg_judge_same(call, whole, cut, why, sizeof(why)))
+    if (!hg_trial_same(call, whole, cut, why, sizeof(why)))
         fail_msg("%s: depends on the order of work-groups: %s", name, why);
     free(whole);
     free(cut);
@@ -144,25 +143,25 @@ static void matmul_and_matvec_agree(void **state)
     (void)state;
     for (uint32_t s = 0; s < hg_shape_count; s++) {
         for (int d = HG_DTYPE_F32; d <= HG_DTYPE_BF16; d++) {
-            hg_call call;
+            hg_trial call;
             uint8_t *one, *other;
             char why[256];
 
             if (hg_shapes[s].kernel != HG_KERNEL_matvec)
                 continue;
-            assert_true(hg_call_make(&call, hg_variant_t0(HG_KERNEL_matvec, (hg_dtype)d),
-                                     &hg_shapes[s], NULL));
+            assert_true(hg_trial_make(&call, hg_variant_t0(HG_KERNEL_matvec, (hg_dtype)d),
+                                      &hg_shapes[s], NULL));
             one = malloc(call.block_bytes);
             other = malloc(call.block_bytes);
             assert_true(one && other);
-            hg_call_oracle(&call, one);
+            hg_trial_oracle(&call, one);
             call.variant = hg_variant_t0(HG_KERNEL_matmul, (hg_dtype)d); /* the same fields */
-            hg_call_oracle(&call, other);
-            if (!hg_judge_same(&call, one, other, why, sizeof(why)))
+            hg_trial_oracle(&call, other);
+            if (!hg_trial_same(&call, one, other, why, sizeof(why)))
                 fail_msg("%s: matmul differs: %s", hg_shapes[s].name, why);
             free(one);
             free(other);
-            hg_call_free(&call);
+            hg_trial_free(&call);
             calls++;
         }
     }
@@ -171,7 +170,7 @@ static void matmul_and_matvec_agree(void **state)
 }
 
 /* One prompt through attention in pieces of `piece` tokens; y of all tokens. */
-static void attend(const hg_shape *shape, const hg_call *whole, uint32_t piece, uint8_t *block)
+static void attend(const hg_shape *shape, const hg_trial *whole, uint32_t piece, uint8_t *block)
 {
     const struct hg_attention_params *p = &shape->params.attention;
     const hg_variant *variant = whole->variant;
@@ -207,27 +206,27 @@ static void pieces_of_a_prompt_do_not_matter(void **state)
     (void)state;
     for (uint32_t s = 0; s < hg_shape_count; s++) {
         const hg_shape *shape = &hg_shapes[s];
-        hg_call call;
+        hg_trial call;
         uint8_t *whole, *cut;
         char why[256];
 
         if (shape->kernel != HG_KERNEL_attention)
             continue;
         assert_true(
-            hg_call_make(&call, hg_variant_t0(HG_KERNEL_attention, HG_DTYPE_NONE), shape, NULL));
+            hg_trial_make(&call, hg_variant_t0(HG_KERNEL_attention, HG_DTYPE_NONE), shape, NULL));
         whole = malloc(call.block_bytes);
         cut = malloc(call.block_bytes);
         assert_true(whole && cut);
-        hg_call_text(&call, whole);
+        hg_trial_text(&call, whole);
         for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
             attend(shape, &call, pieces[i], cut);
-            if (!hg_judge_same(&call, whole, cut, why, sizeof(why)))
+            if (!hg_trial_same(&call, whole, cut, why, sizeof(why)))
                 fail_msg("%s: differs in pieces of %u: %s", shape->name, pieces[i], why);
             calls++;
         }
         free(whole);
         free(cut);
-        hg_call_free(&call);
+        hg_trial_free(&call);
     }
     printf("%u calls\n", calls);
 }
@@ -295,7 +294,7 @@ static void probabilities_of_written_statistics_sum_to_one(void **state)
 }
 
 /* FNV-1a of what the outputs hold afterwards. */
-static uint64_t hash_of(const hg_call *call, const uint8_t *block)
+static uint64_t hash_of(const hg_trial *call, const uint8_t *block)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -314,22 +313,22 @@ static uint32_t write_hashes(FILE *file)
 
     for (uint32_t s = 0; s < hg_shape_count; s++) {
         for (uint32_t v = 0; v < hg_variant_count; v++) {
-            hg_call call;
+            hg_trial call;
             uint8_t *block;
 
             if (hg_variants[v].kernel != hg_shapes[s].kernel || hg_variants[v].tier != HG_TIER_T0 ||
-                hg_shapes[s].large || !hg_call_make(&call, &hg_variants[v], &hg_shapes[s], NULL))
+                hg_shapes[s].large || !hg_trial_make(&call, &hg_variants[v], &hg_shapes[s], NULL))
                 continue;
             block = malloc(call.block_bytes);
             if (block) {
-                hg_call_oracle(&call, block);
+                hg_trial_oracle(&call, block);
                 (void)fprintf(file, "%s|%s|%016llx\n", hg_shapes[s].name,
                               dtypes[hg_variants[v].dtype],
                               (unsigned long long)hash_of(&call, block));
                 lines++;
             }
             free(block);
-            hg_call_free(&call);
+            hg_trial_free(&call);
         }
     }
     return lines;
