@@ -28,6 +28,8 @@ struct hg_plan {
     hg_limits limits;  /* of the device, lowered by the override */
     uint32_t features; /* HG_FEATURE_* in use: of the device, less those turned off */
     hg_precision precision;
+    uint32_t tier_given; /* 1: only this tier, and T0 where it has no row */
+    hg_tier tier;
     uint32_t reference_text; /* reference backend: 1 = column `text`, 0 = column `ref` */
     uint32_t threads;
     uint32_t validate;

@@ -6,6 +6,21 @@
 
 #include <string.h>
 
+static hg_result read_tier(const hg_log *log, const char *name, hg_plan *out)
+{
+    if (!name)
+        return HG_OK;
+    for (uint32_t i = 0; i < hg_variant_count; i++) {
+        if (strcmp(name, hg_tier_name(hg_variants[i].tier)) == 0) {
+            out->tier = hg_variants[i].tier;
+            out->tier_given = 1;
+            return HG_OK;
+        }
+    }
+    return hg_fail(log, HG_ERR_ARGUMENT,
+                   "tier \"%s\" is none of the kernel table; T0 is always there", name);
+}
+
 hg_result hg_plan_make(const hg_snapshot *device, const hg_engine_params *params, hg_plan *out)
 {
     hg_result res = HG_OK;
@@ -29,9 +44,11 @@ hg_result hg_plan_make(const hg_snapshot *device, const hg_engine_params *params
     out->validate = params->validate;
     out->cache_dir = params->cache_dir;
     out->log = params->log;
+    HG_TRY(read_tier(&params->log, params->tier, out));
     res = hg_limits_override(&params->log, params->limits, &out->limits, &out->features);
     out->device.limits = out->limits;
     out->device.features = out->features;
+out:
     return res;
 }
 
@@ -47,6 +64,8 @@ const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant)
 {
     const hg_device_info *device = &plan->device;
 
+    if (plan->tier_given && variant->tier != plan->tier && variant->tier != HG_TIER_T0)
+        return "another tier was asked for";
     if (variant->threads > plan->limits.group_invocations ||
         variant->threads > plan->limits.group_size[0])
         return "its work-groups are larger than the device's limit";

@@ -69,6 +69,21 @@ static int split_precision(char *selector, uint32_t *precision)
     return 0;
 }
 
+/* A name may hold a slash too: only a tier after the last one counts. */
+static void split_tier(hg_machine_choice *choice)
+{
+    char *slash = strrchr(choice->selector, '/');
+    hg_kernel_info row = {.struct_size = sizeof(row)};
+
+    for (uint32_t i = 0; slash && hg_kernel_describe(i, &row) == HG_OK; i++) {
+        if (strcmp(slash + 1, row.tier) == 0) {
+            snprintf(choice->tier, sizeof(choice->tier), "%s", row.tier);
+            *slash = '\0';
+            return;
+        }
+    }
+}
+
 hg_result hg_machine_choose(const hg_args *args, const char *value, hg_machine_choice *out)
 {
     uint32_t named = HG_PRECISION_FP32, suffix = HG_PRECISION_FP32, none = HG_PRECISION_FP32;
@@ -103,27 +118,41 @@ hg_result hg_machine_choose(const hg_args *args, const char *value, hg_machine_c
     if (has_suffix && is_named && suffix != named)
         return hg_message_fail(HG_ERR_ARGUMENT, "%s %s and precision %s contradict each other",
                                source, value, precision_names[named]);
+    split_tier(out);
     out->by_default = out->selector[0] == '\0';
+    out->precision_given = has_suffix || is_named;
     out->precision = (hg_precision)(has_suffix ? suffix : is_named ? named : none);
     return HG_OK;
 }
 
-hg_result hg_machine_open(hg_app *app, const hg_machine_choice *choice, hg_machine *out)
+hg_result hg_machine_engine(hg_app *app, const hg_machine_choice *choice, const hg_log *log,
+                            hg_engine **out)
 {
     hg_engine_params params = {.struct_size = sizeof(params)};
     uint32_t threads = 0;
     hg_result res;
 
-    memset(out, 0, sizeof(*out));
+    *out = NULL;
     HG_TRY(hg_args_number(app->args, HG_OPTION_THREADS, 1, 1024, &threads));
     params.selector = choice->selector;
+    params.tier = choice->tier[0] ? choice->tier : NULL;
     params.precision = choice->precision;
     params.limits = hg_args_value(app->args, HG_OPTION_LIMITS);
     params.cache_dir = hg_app_cache(app);
     params.threads = threads;
     params.validate = hg_args_count(app->args, HG_OPTION_VALIDATE) > 0;
-    params.log = app->log;
-    HG_TRY(hg_engine_create(&params, &out->engine));
+    params.log = *log;
+    HG_TRY(hg_engine_create(&params, out));
+out:
+    return res;
+}
+
+hg_result hg_machine_open(hg_app *app, const hg_machine_choice *choice, hg_machine *out)
+{
+    hg_result res;
+
+    memset(out, 0, sizeof(*out));
+    HG_TRY(hg_machine_engine(app, choice, &app->log, &out->engine));
     HG_TRY(hg_interrupt_check());
     out->device.struct_size = sizeof(out->device);
     HG_TRY(hg_engine_describe(out->engine, &out->device));

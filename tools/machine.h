@@ -13,17 +13,22 @@ typedef struct hg_machine {
 } hg_machine;
 
 /* What the options ask for, before a driver is touched. selector is cut to its part before
- * @PRECISION. */
+ * /TIER and @PRECISION. */
 typedef struct hg_machine_choice {
     char selector[HG_NAME_SIZE];
+    char tier[8];   /* of SEL/TIER, or "" */
     int by_default; /* nobody chose a device */
     hg_precision precision;
+    int precision_given; /* somebody chose the precision */
 } hg_machine_choice;
 
 /* value: one --device as written, or NULL for the last one given (else HG_DEVICE, else the
  * default). */
 hg_result hg_machine_choose(const hg_args *args, const char *value, hg_machine_choice *out);
 hg_result hg_machine_open(hg_app *app, const hg_machine_choice *choice, hg_machine *out);
+/* The engine of a choice under the other options; without a word to the user but through log. */
+hg_result hg_machine_engine(hg_app *app, const hg_machine_choice *choice, const hg_log *log,
+                            hg_engine **out);
 void hg_machine_close(hg_machine *machine);
 
 /* Under --validate: says how many messages there were; 1 when there were any. */

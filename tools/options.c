@@ -61,7 +61,8 @@ static const hg_option table[HG_OPTION_COUNT] = {
     [HG_OPTION_DEVICE] =
         {"device", "SEL",
          "N or vk:N, cl:N, ref as 'headgate devices' lists them, name:PART, or the first 8 "
-         "or more hex digits of a UUID; @exact or @fp32 after it sets the precision "
+         "or more hex digits of a UUID; /T0 after it keeps to that tier of kernels, @exact or "
+         "@fp32 sets the precision "
          "(default: $HG_DEVICE, else the best device)",
          0},
     [HG_OPTION_PRECISION] =

@@ -125,6 +125,9 @@ typedef struct hg_engine_params {
     uint32_t threads;            /* worker threads of the reference; 0: as many as processors */
     uint32_t validate; /* 1: Khronos validation (core and synchronization), messages to log */
     hg_log log;
+    /* "T0", "T0C": kernels of this tier where the table has them for the device, else T0 (rows of
+     * hg_kernel_describe). NULL: the best there is. */
+    const char *tier;
 } hg_engine_params;
 
 /* params NULL: all defaults. */
