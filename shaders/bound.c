@@ -12,7 +12,7 @@ static const double units[HG_KERNEL_COUNT] = {
     [HG_KERNEL_embed_rows] = 0, [HG_KERNEL_rms_norm] = 12,    [HG_KERNEL_matmul] = 24,
     [HG_KERNEL_matvec] = 12,    [HG_KERNEL_split_q_gate] = 0, [HG_KERNEL_norm_rope] = 16,
     [HG_KERNEL_attention] = 16, [HG_KERNEL_attn_probs] = 8,   [HG_KERNEL_silu_mul] = 12,
-    [HG_KERNEL_add] = 1,        [HG_KERNEL_reduce_rows] = 4};
+    [HG_KERNEL_add] = 1,        [HG_KERNEL_reduce_rows] = 4,  [HG_KERNEL_probe] = 8};
 
 double hg_bound_units(hg_kernel_id kernel)
 {
@@ -41,6 +41,7 @@ double hg_bound_floor(hg_kernel_id kernel, const void *params, void *const *bind
     switch (kernel) {
     case HG_KERNEL_embed_rows:
     case HG_KERNEL_split_q_gate:
+    case HG_KERNEL_probe:
         return 0;
     case HG_KERNEL_norm_rope:
         if (!(rope->flags & 1u))
@@ -98,6 +99,7 @@ void hg_bound_allowed(hg_kernel_id kernel, const void *params, void *const *bind
     const double unit = units[kernel] * 0x1p-24;
     const double floor = hg_bound_floor(kernel, params, bind, bind_elements);
     const float *values = bind[which];
+    const int bits = kernel == HG_KERNEL_probe && which != hg_kernels[kernel].output;
 
     (void)w; /* no bound depends on the type yet: weights are exact in float32 */
     if (kernel == HG_KERNEL_attention && which == 6) {
@@ -110,7 +112,7 @@ void hg_bound_allowed(hg_kernel_id kernel, const void *params, void *const *bind
         const double size =
             which == hg_kernels[kernel].output ? magnitude[i] : fabs((double)values[i]);
 
-        allowed[i] = floor + (isnan(size) ? 0 : unit * size);
+        allowed[i] = floor + (isnan(size) || bits ? 0 : unit * size);
     }
 }
 

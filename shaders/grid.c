@@ -44,3 +44,4 @@ GRID(cells_attn_probs, attn_probs,
 GRID(elements_silu_mul, silu_mul, p->count)
 GRID(elements_add, add, p->count)
 GRID(rows_reduce_rows, reduce_rows, p->rows)
+GRID(rows_probe, probe, p->count)

@@ -41,6 +41,7 @@ typedef struct hg_shape {
     uint32_t start;    /* attention, attn_probs: position of the first token */
     uint32_t in_place; /* 1: the output is binding 0 */
     uint32_t large;    /* 1: more than 65535 work-groups, tens of MiB */
+    uint32_t quick;    /* 1: one of the few that a kernel is tried on before it is first used */
 } hg_shape;
 
 extern const hg_shape hg_shapes[];

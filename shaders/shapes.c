@@ -21,15 +21,17 @@
 
 const hg_shape hg_shapes[] = {
     {ROW(embed_rows, "one", NORMAL, .tokens = 1, .hidden = 1, .row_first = 0, .row_count = 5)},
-    {ROW(embed_rows, "block", NORMAL, .tokens = 19, .hidden = 75, .row_first = 4, .row_count = 7)},
+    {ROW(embed_rows, "block", NORMAL, .tokens = 19, .hidden = 75, .row_first = 4, .row_count = 7),
+     .quick = 1},
     {ROW(embed_rows, "odd offset", NASTY, .tokens = 9, .hidden = 33, .row_count = 11,
-         .w_offset = 7)},
+         .w_offset = 7),
+     .quick = 1},
 
     {ROW(rms_norm, "one", NORMAL, .rows = 1, OF(1), .eps = 1e-6f)},
-    {ROW(rms_norm, "odd", NORMAL, .rows = 7, OF(75), .eps = 1e-6f)},
+    {ROW(rms_norm, "odd", NORMAL, .rows = 7, OF(75), .eps = 1e-6f), .quick = 1},
     {ROW(rms_norm, "272", NORMAL, .rows = 21, OF(272), .eps = 1e-5f)},
-    {ROW(rms_norm, "nasty", NASTY, .rows = 17, OF(130), .eps = 1e-6f)},
-    {ROW(rms_norm, "huge rows", HUGE, .rows = 23, OF(67), .eps = 1e-6f)},
+    {ROW(rms_norm, "nasty", NASTY, .rows = 17, OF(130), .eps = 1e-6f), .quick = 1},
+    {ROW(rms_norm, "huge rows", HUGE, .rows = 23, OF(67), .eps = 1e-6f), .quick = 1},
     {ROW(rms_norm, "edge", EDGE, .rows = 3, OF(64), .eps = 1e-6f)},
     {ROW(rms_norm, "edge, no eps", EDGE, .rows = 3, OF(65), .eps = 0.0f)},
     {ROW(rms_norm, "zero, no eps", ZERO, .rows = 2, OF(9), .eps = 0.0f)},
@@ -43,11 +45,13 @@ const hg_shape hg_shapes[] = {
          .y_offset = 5)},
     {ROW(matmul, "16x64x64", NORMAL, .rows = 16, .k = 64, .cols = 64, .y_stride = 64)},
     {ROW(matmul, "65x130x67, bias", NORMAL, .rows = 65, .k = 130, .cols = 67, .y_stride = 67,
-         .flags = 1)},
+         .flags = 1),
+     .quick = 1},
     {ROW(matmul, "33x272x72", NORMAL, .rows = 33, .k = 272, .cols = 72, .y_stride = 72)},
     {ROW(matmul, "odd offset", NORMAL, .rows = 5, .k = 66, .cols = 9, .w_offset = 13,
          .y_stride = 9)},
-    {ROW(matmul, "nasty", NASTY, .rows = 9, .k = 129, .cols = 31, .y_stride = 31, .flags = 1)},
+    {ROW(matmul, "nasty", NASTY, .rows = 9, .k = 129, .cols = 31, .y_stride = 31, .flags = 1),
+     .quick = 1},
     {ROW(matmul, "large", LARGE, .rows = 3, .k = 200, .cols = 20, .y_stride = 20)},
     {ROW(matmul, "edge", EDGE, .rows = 4, .k = 191, .cols = 10, .y_stride = 10)},
     {ROW(matmul, "zero", ZERO, .rows = 2, .k = 65, .cols = 8, .y_stride = 8)},
@@ -55,27 +59,31 @@ const hg_shape hg_shapes[] = {
     {ROW(matvec, "one", NORMAL, .rows = 1, .k = 1, .cols = 1, .y_stride = 1)},
     {ROW(matvec, "75x33", NORMAL, .rows = 1, .k = 75, .cols = 33, .y_stride = 33)},
     {ROW(matvec, "3x272x37, bias", NORMAL, .rows = 3, .k = 272, .cols = 37, .y_stride = 41,
-         .y_offset = 3, .flags = 1)},
+         .y_offset = 3, .flags = 1),
+     .quick = 1},
     {ROW(matvec, "1024x256", NORMAL, .rows = 1, .k = 1024, .cols = 256, .y_stride = 256)},
     {ROW(matvec, "odd offset", NORMAL, .rows = 2, .k = 64, .cols = 11, .w_offset = 1,
          .y_stride = 11)},
-    {ROW(matvec, "nasty", NASTY, .rows = 2, .k = 131, .cols = 30, .y_stride = 30)},
+    {ROW(matvec, "nasty", NASTY, .rows = 2, .k = 131, .cols = 30, .y_stride = 30), .quick = 1},
     {ROW(matvec, "edge", EDGE, .rows = 1, .k = 128, .cols = 17, .y_stride = 17)},
 
     {ROW(split_q_gate, "baseline", NORMAL, .tokens = 3, HEADS(4, 2, 10))},
-    {ROW(split_q_gate, "headwise by group", NORMAL, .tokens = 5, HEADS(6, 2, 10), .gate_dim = 1)},
+    {ROW(split_q_gate, "headwise by group", NORMAL, .tokens = 5, HEADS(6, 2, 10), .gate_dim = 1),
+     .quick = 1},
     {ROW(split_q_gate, "headwise by head", NORMAL, .tokens = 5, HEADS(6, 2, 10), .gate_dim = 1,
          .gate_layout = 1)},
     {ROW(split_q_gate, "elementwise by group", NORMAL, .tokens = 3, HEADS(10, 2, 16),
          .gate_dim = 16)},
     {ROW(split_q_gate, "elementwise by head", NASTY, .tokens = 3, HEADS(4, 1, 16), .gate_dim = 16,
-         .gate_layout = 1)},
+         .gate_layout = 1),
+     .quick = 1},
     {ROW(split_q_gate, "one group", NORMAL, .tokens = 1, HEADS(3, 3, 20), .gate_dim = 20)},
 
     {ROW(norm_rope, "rope", NORMAL, .tokens = 7, .heads = 4, HEAD(16), .eps = 1e-6f)},
     {ROW(norm_rope, "rope, head 10", NORMAL, .tokens = 5, .heads = 3, HEAD(10), .eps = 1e-6f)},
     {ROW(norm_rope, "norm, cache row", NORMAL, .tokens = 5, .heads = 2, HEAD(80), .y_row = 9,
-         .eps = 1e-6f, .flags = 1)},
+         .eps = 1e-6f, .flags = 1),
+     .quick = 1},
     {ROW(norm_rope, "norm, head 256", NORMAL, .tokens = 2, .heads = 3, HEAD(256), .eps = 1e-5f,
          .flags = 1)},
     {ROW(norm_rope, "norm in place", NORMAL, .tokens = 6, .heads = 5, HEAD(20), .eps = 1e-6f,
@@ -84,7 +92,8 @@ const hg_shape hg_shapes[] = {
     {ROW(norm_rope, "rope in place", NORMAL, .tokens = 4, .heads = 2, HEAD(128), .eps = 1e-6f),
      .in_place = 1},
     {ROW(norm_rope, "norm, nasty", NASTY, .tokens = 9, .heads = 3, HEAD(64), .eps = 1e-6f,
-         .flags = 1)},
+         .flags = 1),
+     .quick = 1},
     {ROW(norm_rope, "norm, huge", HUGE, .tokens = 9, .heads = 3, HEAD(32), .eps = 1e-6f,
          .flags = 1)},
     {ROW(norm_rope, "rope, large", LARGE, .tokens = 2, .heads = 2, HEAD(12), .eps = 1e-6f)},
@@ -92,7 +101,8 @@ const hg_shape hg_shapes[] = {
     {ROW(attention, "one", NORMAL, .tokens = 1, HEADS(1, 1, 10), .scale = 0.3f)},
     {ROW(attention, "no gate", NORMAL, .tokens = 17, HEADS(4, 2, 16), .scale = 0.25f)},
     {ROW(attention, "headwise", NORMAL, .tokens = 21, HEADS(4, 1, 20), .gate_dim = 1,
-         .scale = 0.22f, .gate = 1, .flags = 1)},
+         .scale = 0.22f, .gate = 1, .flags = 1),
+     .quick = 1},
     {ROW(attention, "elementwise", NORMAL, .tokens = 9, HEADS(5, 1, 80), .gate_dim = 80,
          .scale = 0.11f, .gate = 1, .flags = 1)},
     {ROW(attention, "130 tokens", NORMAL, .tokens = 130, HEADS(2, 2, 16), .gate_dim = 1,
@@ -116,7 +126,7 @@ const hg_shape hg_shapes[] = {
      .rows = HG_ROWS_MANY},
     {ROW(attention, "fully masked rows", NORMAL, .tokens = 7, HEADS(2, 1, 16), .gate_dim = 1,
          .scale = 0.25f, .gate = 1, .flags = 1),
-     .rows = HG_ROWS_MASKED},
+     .quick = 1, .rows = HG_ROWS_MASKED},
     {ROW(attention, "constant gate", NORMAL, .tokens = 5, HEADS(4, 2, 16), .gate_dim = 1,
          .scale = 0.25f, .gate = 2, .gate_const = 0.37f, .flags = 1)},
     {ROW(attention, "gates written, not used", NORMAL, .tokens = 5, HEADS(2, 2, 16), .gate_dim = 1,
@@ -127,9 +137,11 @@ const hg_shape hg_shapes[] = {
     {ROW(attention, "scores of 1e4", LARGE, .tokens = 70, HEADS(2, 1, 10), .gate_dim = 1,
          .scale = 1e-5f, .gate = 1)},
     {ROW(attention, "ties", EQUAL, .tokens = 67, HEADS(2, 1, 16), .gate_dim = 1, .scale = 0.25f,
-         .gate = 1)},
+         .gate = 1),
+     .quick = 1},
     {ROW(attention, "nasty", NASTY, .tokens = 70, HEADS(3, 1, 16), .gate_dim = 16, .scale = 1e-3f,
-         .gate = 1, .flags = 1)},
+         .gate = 1, .flags = 1),
+     .quick = 1},
     {ROW(attention, "edge", EDGE, .tokens = 70, HEADS(2, 1, 16), .gate_dim = 1, .scale = 0.25f,
          .gate = 1)},
     {ROW(attention, "edge, tiny scale", EDGE, .tokens = 5, HEADS(2, 1, 16), .scale = 0x1p-40f)},
@@ -142,8 +154,8 @@ const hg_shape hg_shapes[] = {
          .h_count = 1, .pool = 1, .pool_q = 1, .pool_k = 1, .inv_heads = 1.0f, .dst_stride = 1)},
     {ROW(attn_probs, "rectangle", NORMAL, HEADS(4, 2, 20), .scale = 0.22f, .q_first = 5,
          .q_count = 9, .k_first = 3, .k_count = 14, .h_first = 1, .h_count = 2, .pool_q = 1,
-         .pool_k = 1, .inv_heads = 0.5f, .dst_stride = 16, .dst_head_stride = 150,
-         .dst_offset = 7)},
+         .pool_k = 1, .inv_heads = 0.5f, .dst_stride = 16, .dst_head_stride = 150, .dst_offset = 7),
+     .quick = 1},
     {ROW(attn_probs, "mean of heads", NORMAL, HEADS(3, 1, 80), .scale = 0.11f, .q_count = 13,
          .k_count = 13, .h_count = 3, .reduce = 1, .pool_q = 1, .pool_k = 1,
          .inv_heads = 1.0f / 3.0f, .dst_stride = 13)},
@@ -155,7 +167,8 @@ const hg_shape hg_shapes[] = {
          .dst_stride = 8, .dst_head_stride = 80)},
     {ROW(attn_probs, "mean of cells and heads", NORMAL, HEADS(4, 2, 16), .scale = 0.25f,
          .q_count = 30, .k_count = 30, .h_count = 4, .reduce = 1, .pool = 1, .pool_q = 4,
-         .pool_k = 4, .inv_heads = 0.25f, .dst_stride = 8)},
+         .pool_k = 4, .inv_heads = 0.25f, .dst_stride = 8),
+     .quick = 1},
     {ROW(attn_probs, "window, late", NORMAL, HEADS(2, 1, 16), .window = 70, .scale = 0.25f,
          .q_first = 2, .q_count = 6, .k_first = 100, .k_count = 140, .h_count = 2, .pool_q = 1,
          .pool_k = 3, .inv_heads = 0.5f, .dst_stride = 47, .dst_head_stride = 282),
@@ -172,28 +185,34 @@ const hg_shape hg_shapes[] = {
          .h_count = 1, .pool_q = 1, .pool_k = 1, .inv_heads = 1.0f, .dst_stride = 40)},
     {ROW(attn_probs, "scores of 1e4", LARGE, HEADS(2, 1, 10), .scale = 1e-5f, .q_count = 20,
          .k_count = 20, .h_count = 2, .pool_q = 1, .pool_k = 1, .inv_heads = 0.5f, .dst_stride = 20,
-         .dst_head_stride = 400)},
+         .dst_head_stride = 400),
+     .quick = 1},
 
     {ROW(silu_mul, "one", NORMAL, .count = 1)},
-    {ROW(silu_mul, "1027", NORMAL, .count = 1027)},
-    {ROW(silu_mul, "nasty", NASTY, .count = 2049)},
+    {ROW(silu_mul, "1027", NORMAL, .count = 1027), .quick = 1},
+    {ROW(silu_mul, "nasty", NASTY, .count = 2049), .quick = 1},
     {ROW(silu_mul, "large", LARGE, .count = 130)},
     {ROW(silu_mul, "edge", EDGE, .count = 129)},
     {ROW(silu_mul, "zero", ZERO, .count = 65)},
 
     {ROW(add, "one", NORMAL, .count = 1)},
-    {ROW(add, "1000", NORMAL, .count = 1000)},
-    {ROW(add, "in place", NASTY, .count = 333), .in_place = 1},
+    {ROW(add, "1000", NORMAL, .count = 1000), .quick = 1},
+    {ROW(add, "in place", NASTY, .count = 333), .quick = 1, .in_place = 1},
     {ROW(add, "edge", EDGE, .count = 200)},
     {ROW(add, "many groups", NORMAL, .count = 65535 * 64 + 130), .in_place = 1, .large = 1},
 
     {ROW(reduce_rows, "one", NORMAL, .rows = 1, .cols = 1, .stride = 1)},
-    {ROW(reduce_rows, "odd", NORMAL, .rows = 9, .cols = 75, .stride = 80, .below = 0.1f)},
+    {ROW(reduce_rows, "odd", NORMAL, .rows = 9, .cols = 75, .stride = 80, .below = 0.1f),
+     .quick = 1},
     {ROW(reduce_rows, "part of a row", NORMAL, .rows = 5, .cols = 3, .stride = 130,
          .below = -0.5f)},
     {ROW(reduce_rows, "ties", EQUAL, .rows = 3, .cols = 130, .stride = 130, .below = 1.0f)},
-    {ROW(reduce_rows, "nasty", NASTY, .rows = 7, .cols = 272, .stride = 272, .below = 1e-12f)},
+    {ROW(reduce_rows, "nasty", NASTY, .rows = 7, .cols = 272, .stride = 272, .below = 1e-12f),
+     .quick = 1},
     {ROW(reduce_rows, "zero", ZERO, .rows = 2, .cols = 65, .stride = 65)},
+
+    {ROW(probe, "operations", NASTY, .count = 83, .rounds = 4), .quick = 1},
+    {ROW(probe, "one", NASTY, .count = 1, .rounds = 3)},
 };
 /* clang-format on */
 
@@ -340,6 +359,11 @@ uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
         return p->add.count;
     case HG_KERNEL_reduce_rows:
         return (uint64_t)p->reduce_rows.rows * (bind == 0 ? p->reduce_rows.stride : 4);
+    case HG_KERNEL_probe: {
+        static const uint32_t per_row[] = {8, 2, 29, 2};
+
+        return (uint64_t)p->probe.count * per_row[bind];
+    }
     case HG_KERNEL_COUNT:
         break;
     }
@@ -503,6 +527,69 @@ static void fill_table(uint64_t pairs, uint64_t *state, float *table)
     }
 }
 
+/* Operands of probe: a b c d that show a tie, a fused product or a merged sum, then any; none whose
+ * result could be denormal. */
+static void fill_operands(uint64_t count, uint64_t *state, uint32_t *x)
+{
+    static const float shown[][4] = {
+        {1.0f, 0x1p-24f, 0.75f, 7.5f},
+        {0x1.000002p0f, 0x1p-24f, 1.0f, -7.5f},
+        {-1.0f, -0x1p-24f, 3.0f, 16777215.0f},
+        {-0x1.000002p0f, -0x1p-24f, -1.0f, -16777215.0f},
+        {1.0f, -0x1p-25f, 0.3f, 0.99999994f},
+        {0x1.fffffep-1f, -0x1p-25f, 5.0f, -0.99999994f},
+        {16777218.0f, 1.0f, -16777218.0f, 8388607.5f},
+        {-16777218.0f, -1.0f, -16777218.0f, -8388607.5f},
+        {0x1.001p0f, 0x1.001p0f, -0x1.002p0f, 1.5f},
+        {0x1.001p0f, 0x1.003p0f, -0x1.004002p0f, 2.5f},
+        {-0x1.001p0f, 0x1.003p0f, 0x1.004p0f, 3.5f},
+        {0x1.000002p0f, 0x1.fffffep-1f, -1.0f, 4.5f},
+        {3.0f, 0x1.555556p-2f, -1.0f, 5.5f},
+        {10.0f, 0x1.99999ap-4f, -1.0f, 6.5f},
+        {0x1.921fb6p1f, 0x1.5bf0a8p1f, -0x1.114586p3f, 7.25f},
+        {0.1f, 0.2f, -0.02f, 0.3f},
+    };
+    const uint64_t rows = sizeof(shown) / sizeof(shown[0]);
+
+    for (uint64_t r = 0; r < count; r++) {
+        float values[7];
+        uint32_t n;
+
+        for (int i = 0; i < 4; i++)
+            values[i] = r < rows ? shown[r][i] : (float)normal(state);
+        values[4] = (float)(22.0 + uniform(state) * 55.5);
+        values[5] =
+            (float)ldexp(1.5 + uniform(state) * 0.499, (int)((next(state) >> 32) % 119) - 59);
+        values[6] = (float)(uniform(state) * 33.5);
+        if (r % 3 == 1) /* near 0, where log and exp cancel */
+            values[4] = values[4] * 0x1p-12f;
+        if (r % 3 == 1)
+            values[5] = 1.0f + (float)(uniform(state) * 0x1p-9);
+        memcpy(x + r * 8, values, sizeof(values));
+        n = (uint32_t)(next(state) >> 32);
+        x[r * 8 + 7] = r == 0 ? 0x80000001u : r == 1 ? UINT32_MAX : n;
+    }
+}
+
+/* Bits that pass through a device: zeros, denormals, the limits of both flushes and around them. */
+static void fill_raw(uint64_t count, uint64_t *state, void *out)
+{
+    static const uint32_t bits[] = {
+        0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu, 0x00800000u,
+        0x26800000u, 0x267fffffu, 0xa6800000u, 0xa67fffffu, 0x0d800000u, 0x0d7fffffu, 0x8d7fffffu,
+        0x8d800000u, 0x3f800000u, 0x7f7fffffu, 0xff7fffffu, 0x00400000u, 0x80012345u};
+    uint8_t *to = out;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const uint32_t known = sizeof(bits) / sizeof(bits[0]);
+        /* Denormals of all sizes behind the known ones. */
+        const uint32_t word = i / 2 < known ? bits[(i / 2 + i % 2 * 7) % known]
+                                            : (uint32_t)(next(state) >> 32) & 0x807fffffu;
+
+        memcpy(to + i * 4, &word, sizeof(word));
+    }
+}
+
 void hg_shape_fill(const hg_shape *shape, uint32_t bind, hg_dtype dtype, void *out)
 {
     const uint64_t count = hg_shape_bind_elements(shape, bind);
@@ -514,6 +601,13 @@ void hg_shape_fill(const hg_shape *shape, uint32_t bind, hg_dtype dtype, void *o
 
     if (row->type == HG_BIND_w) {
         fill_weights(shape, dtype, count, &state, out);
+        return;
+    }
+    if (shape->kernel == HG_KERNEL_probe) {
+        if (bind == 0)
+            fill_operands(shape->params.probe.count, &state, out);
+        else
+            fill_raw(count, &state, out);
         return;
     }
     if (row->type == HG_BIND_u32) {

@@ -5,6 +5,8 @@
  */
 #include "trial.h"
 
+#include <fenv.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -356,6 +358,94 @@ static void bytes_are_those_of_the_revision(void **state)
     (void)fclose(found);
 }
 
+/* Results that a device would show which rounds, fuses, merges or cancels as it may by default. */
+static void wrong_results(const uint32_t *x, uint32_t *y)
+{
+    float v[4];
+    float nested;
+    float dot = 0;
+
+    memcpy(v, x, sizeof(v));
+    nested = v[2];
+    for (int i = 0; i < 4; i++) {
+        nested = fmaf(nested, v[1], v[0]);
+        dot = fmaf(v[i], v[3 - i], dot);
+    }
+    const float wrong[11] = {fmaf(v[0], v[1], v[2]),
+                             fmaf(v[0], v[1], v[2]),
+                             nested,
+                             dot,
+                             v[0] * 1.0f,
+                             v[0],
+                             v[0] + 0.6777f,
+                             v[0],
+                             v[0] * (v[1] + v[0]),
+                             v[0] * (v[1] + 1.0f) + 1.0f,
+                             v[1]};
+    memcpy(y, wrong, sizeof(wrong));
+}
+
+static void probe_shows_what_it_is_for(void **state)
+{
+    static const int modes[] = {FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
+    const hg_variant *variant = hg_variant_t0(HG_KERNEL_probe, HG_DTYPE_NONE);
+    const hg_shape *shape = hg_shapes;
+    uint32_t shown[11] = {0};
+    uint8_t *right, *other;
+    const uint32_t *x, *y, *z;
+    hg_trial call;
+
+    (void)state;
+    while (shape->kernel != HG_KERNEL_probe)
+        shape++;
+    assert_true(hg_trial_make(&call, variant, shape, NULL));
+    right = malloc(call.block_bytes);
+    other = malloc(call.block_bytes);
+    assert_true(right && other);
+    hg_trial_text(&call, right);
+    x = (const uint32_t *)(const void *)(right + call.offset_bytes[0]);
+    y = (const uint32_t *)(const void *)(right + call.offset_bytes[2]);
+    z = (const uint32_t *)(const void *)(other + call.offset_bytes[2]);
+    for (uint32_t r = 0; r < shape->params.probe.count; r++) {
+        uint32_t wrong[11];
+
+        wrong_results(x + (size_t)r * 8, wrong);
+        for (int i = 0; i < 11; i++)
+            shown[i] += wrong[i] != y[r * 29 + 3 + (uint32_t)i];
+    }
+    for (int i = 0; i < 11; i++)
+        assert_true(shown[i] > 0);
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+        memset(shown, 0, sizeof(shown));
+        assert_int_equal(fesetround(modes[m]), 0);
+        hg_trial_text(&call, other);
+        assert_int_equal(fesetround(FE_TONEAREST), 0);
+        for (uint32_t r = 0; r < shape->params.probe.count; r++)
+            for (int i = 0; i < 3; i++)
+                shown[i] += z[r * 29 + (uint32_t)i] != y[r * 29 + (uint32_t)i];
+        for (int i = 0; i < 3; i++)
+            assert_true(shown[i] > 0);
+    }
+    free(right);
+    free(other);
+    hg_trial_free(&call);
+}
+
+static void every_kernel_has_quick_shapes(void **state)
+{
+    uint32_t quick[HG_KERNEL_COUNT] = {0};
+    uint32_t nasty[HG_KERNEL_COUNT] = {0};
+
+    (void)state;
+    for (uint32_t s = 0; s < hg_shape_count; s++) {
+        quick[hg_shapes[s].kernel] += hg_shapes[s].quick;
+        nasty[hg_shapes[s].kernel] += hg_shapes[s].quick && hg_shapes[s].fill == HG_FILL_NASTY;
+        assert_false(hg_shapes[s].quick && hg_shapes[s].large);
+    }
+    for (int k = 0; k < HG_KERNEL_COUNT; k++)
+        assert_true(quick[k] >= (k == HG_KERNEL_probe ? 1 : 2) && nasty[k] >= 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +454,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(matmul_and_matvec_agree),
         cmocka_unit_test(pieces_of_a_prompt_do_not_matter),
         cmocka_unit_test(probabilities_of_written_statistics_sum_to_one),
+        cmocka_unit_test(probe_shows_what_it_is_for),
+        cmocka_unit_test(every_kernel_has_quick_shapes),
         cmocka_unit_test(bytes_are_those_of_the_revision),
     };
 
