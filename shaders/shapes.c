@@ -213,6 +213,11 @@ const hg_shape hg_shapes[] = {
 
     {ROW(probe, "operations", NASTY, .count = 83, .rounds = 4), .quick = 1},
     {ROW(probe, "one", NASTY, .count = 1, .rounds = 3)},
+
+    {ROW(attn_probs, "nasty", NASTY, HEADS(3, 1, 16), .scale = 1e-3f, .q_count = 37, .k_count = 37,
+         .h_count = 3, .pool = 1, .pool_q = 3, .pool_k = 2, .inv_heads = 1.0f / 3.0f,
+         .dst_stride = 19, .dst_head_stride = 250),
+     .quick = 1},
 };
 /* clang-format on */
 
