@@ -30,6 +30,7 @@ typedef enum hg_option_id {
     HG_OPTION_TOP,
     HG_OPTION_ONLY,
     HG_OPTION_SCAN,
+    HG_OPTION_CHECK,
     HG_OPTION_PREFILL,
     HG_OPTION_DECODE,
     HG_OPTION_REPEAT,

@@ -5,12 +5,11 @@
 #include "interrupt.h"
 #include "message.h"
 #include "picture.h"
+#include "samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MODEL_COUNT = 3, FORMAT_COUNT = 3, TEXT_SIZE = 2048 };
 
@@ -18,7 +17,6 @@ static const char *const model_names[MODEL_COUNT] = {"baseline", "gate_elementwi
                                                      "gate_headwise"};
 static const char *const endings[FORMAT_COUNT] = {"png", "svg",
                                                   "pdf"}; /* in the order of hg_figure_format */
-static const char default_prompt[] = "Sparse gating mechanism mitigates attention sink.";
 static const char about_samples[] =
     "Sample models trained for this demo, far smaller than the published ones.";
 
@@ -40,48 +38,6 @@ typedef struct demo_job {
     hg_output *output;
     demo_model models[MODEL_COUNT];
 } demo_job;
-
-static int is_folder(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* Beside the program as it is installed (PREFIX/bin, PREFIX/share), else in the sources. */
-static hg_result find_samples(const hg_args *args, char out[HG_PATH_SIZE])
-{
-    static const char installed[] = "/../share/headgate/samples";
-    const char *given = hg_args_value(args, HG_OPTION_SAMPLES);
-    ssize_t length;
-
-    if (given) {
-        if (!is_folder(given))
-            return hg_message_fail(HG_ERR_FILE, "--samples %s: there is no such folder", given);
-        snprintf(out, HG_PATH_SIZE, "%s", given);
-        return HG_OK;
-    }
-    length = readlink("/proc/self/exe", out, HG_PATH_SIZE - sizeof(installed));
-    if (length > 0) {
-        char *slash;
-
-        out[length] = '\0';
-        slash = strrchr(out, '/');
-        if (slash) {
-            memcpy(slash, installed, sizeof(installed));
-            if (is_folder(out))
-                return HG_OK;
-        }
-    }
-    snprintf(out, HG_PATH_SIZE, "%s", HG_SAMPLES_SOURCE);
-    if (is_folder(out))
-        return HG_OK;
-    return hg_message_fail(
-        HG_ERR_FILE,
-        "the sample models are neither beside the program nor in %s; name their folder "
-        "with --samples DIR",
-        HG_SAMPLES_SOURCE);
-}
 
 static hg_result write_figure(demo_job *job, hg_figure *figure, const char *name)
 {
@@ -123,7 +79,7 @@ static hg_result open_model(hg_app *app, demo_job *job, demo_model *model, const
     model->source.spelling = model->source.name; /* "baseline", wherever the samples are */
     HG_TRY(hg_layers_choose(args, &model->source.info, 1, &model->maps.layers));
     HG_TRY(hg_heads_choose(args, &model->source.info, &model->maps.heads));
-    HG_TRY(hg_prompt_read(app, &model->source, has_prompt ? NULL : default_prompt, &model->prompt));
+    HG_TRY(hg_prompt_read(app, &model->source, has_prompt ? NULL : hg_demo_prompt, &model->prompt));
     HG_TRY(hg_weights_digest_start(app, model->source.checkpoint, &model->digest));
 out:
     return res;
@@ -268,7 +224,7 @@ static hg_result make(hg_app *app, demo_job *job)
 
     job->folder = folder ? folder : ".";
     HG_TRY(hg_machine_choose(app->args, NULL, &choice));
-    HG_TRY(find_samples(app->args, job->samples));
+    HG_TRY(hg_samples_find(app->args, job->samples));
     for (uint32_t i = 0; i < MODEL_COUNT; i++)
         HG_TRY(open_model(app, job, &job->models[i], model_names[i]));
     HG_TRY(hg_output_make_folder(job->folder));

@@ -15,6 +15,7 @@ extern const hg_command hg_command_detokenize;
 extern const hg_command hg_command_inspect;
 extern const hg_command hg_command_metrics;
 extern const hg_command hg_command_bench;
+extern const hg_command hg_command_exact_hash;
 
 const hg_command *const *hg_commands(uint32_t *count);
 

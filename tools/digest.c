@@ -36,7 +36,7 @@ struct hg_weights_digest {
     char result[HG_SHA256_TEXT];
 };
 
-static void to_hex(const unsigned char *bytes, char hex[HG_SHA256_TEXT])
+void hg_sha256_text(const unsigned char *bytes, char hex[HG_SHA256_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -47,7 +47,7 @@ static void to_hex(const unsigned char *bytes, char hex[HG_SHA256_TEXT])
     hex[2 * DIGEST_BYTES] = '\0';
 }
 
-static int is_sha256(const char *text)
+int hg_sha256_is(const char *text)
 {
     return strlen(text) == 2 * DIGEST_BYTES && strspn(text, "0123456789abcdef") == 2 * DIGEST_BYTES;
 }
@@ -59,7 +59,7 @@ static int from_blob_name(const char *real, char hex[HG_SHA256_TEXT])
     static const char folder[] = "/blobs";
     size_t length = name ? (size_t)(name - real) : 0;
 
-    if (!name || !is_sha256(name + 1) || length < sizeof(folder) - 1 ||
+    if (!name || !hg_sha256_is(name + 1) || length < sizeof(folder) - 1 ||
         memcmp(name - (sizeof(folder) - 1), folder, sizeof(folder) - 1) != 0)
         return 0;
     memcpy(hex, name + 1, HG_SHA256_TEXT);
@@ -82,7 +82,7 @@ static int cache_path(const hg_weights_digest *digest, const char *real, char *p
 
     if (!digest->cache[0] || !EVP_Digest(real, strlen(real), sum, NULL, EVP_sha256(), NULL))
         return 0;
-    to_hex(sum, hex);
+    hg_sha256_text(sum, hex);
     hex[32] = '\0';
     return snprintf(path, bytes, "%s/%s", digest->cache, hex) < (int)bytes;
 }
@@ -110,7 +110,7 @@ static int recall(const hg_weights_digest *digest, const char *real, const struc
     if (fgets(have, sizeof(have), file) && strcmp(have, want) == 0 &&
         fgets(sum, sizeof(sum), file)) {
         sum[strcspn(sum, "\n")] = '\0';
-        same = is_sha256(sum);
+        same = hg_sha256_is(sum);
     }
     fclose(file);
     if (same)
@@ -176,7 +176,7 @@ static int sum_file(hg_weights_digest *digest, int fd, char hex[HG_SHA256_TEXT])
     }
     if (!EVP_DigestFinal_ex(context, sum, NULL))
         goto out;
-    to_hex(sum, hex);
+    hg_sha256_text(sum, hex);
     error = 0;
 out:
     free(chunk);
@@ -231,7 +231,7 @@ static int sum_list(hg_weights_digest *digest)
     }
     good = good && EVP_DigestFinal_ex(context, sum, NULL);
     if (good)
-        to_hex(sum, digest->result);
+        hg_sha256_text(sum, digest->result);
     EVP_MD_CTX_free(context);
     return good ? 0 : ENOMEM;
 }

@@ -51,6 +51,8 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "read every weight and count NaN, infinities and values that exact mode takes as "
          "zero",
          0},
+    [HG_OPTION_CHECK] = {"check", NULL, "a model or prompt whose hash is not listed is a failure",
+                         0},
     [HG_OPTION_PREFILL] = {"prefill", "LIST", "prompt lengths in tokens (default: 32,128)", 'p'},
     [HG_OPTION_DECODE] = {"decode", "LIST",
                           "tokens to decode one by one from an empty cache (default: 16)", 'n'},

@@ -15,6 +15,10 @@
 
 enum { HG_SHA256_TEXT = 65 };
 
+/* 32 bytes as text; whether a text is 64 hex digits in small letters. */
+void hg_sha256_text(const unsigned char *bytes, char hex[HG_SHA256_TEXT]);
+int hg_sha256_is(const char *text);
+
 typedef struct hg_weights_digest hg_weights_digest;
 
 hg_result hg_weights_digest_start(hg_app *app, const hg_checkpoint *checkpoint,
