@@ -37,6 +37,13 @@ typedef enum hg_option_id {
     HG_OPTION_SEED,
     HG_OPTION_SAMPLES,
     HG_OPTION_DEVICE,
+    HG_OPTION_DEVICES, /* may be given several times, or be "all" */
+    HG_OPTION_REPLAY,
+    HG_OPTION_SAVE,
+    HG_OPTION_VALUES,
+    HG_OPTION_LOAD,
+    HG_OPTION_OUTPUT_PAGE,
+    HG_OPTION_TIMEOUT,
     HG_OPTION_PRECISION,
     HG_OPTION_EXACT,
     HG_OPTION_LIMITS,

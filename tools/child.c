@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static hg_result write_all(int fd, const void *data, uint64_t bytes)
+hg_result hg_write_all(int fd, const void *data, uint64_t bytes)
 {
     const uint8_t *at = data;
 
@@ -45,11 +45,11 @@ hg_result hg_frame_write2(int fd, const char tag[4], const void *head, uint64_t 
     memcpy(start, tag, 4);
     for (int i = 0; i < 8; i++)
         start[8 + i] = (uint8_t)(bytes >> (8 * i));
-    res = write_all(fd, start, sizeof(start));
+    res = hg_write_all(fd, start, sizeof(start));
     if (res == HG_OK)
-        res = write_all(fd, head, head_bytes);
+        res = hg_write_all(fd, head, head_bytes);
     if (res == HG_OK)
-        res = write_all(fd, rest, rest_bytes);
+        res = hg_write_all(fd, rest, rest_bytes);
     return res;
 }
 

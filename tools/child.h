@@ -23,6 +23,8 @@ enum { HG_FRAME_HEAD_BYTES = 16 };
 
 /* The whole of it or HG_ERR_OUTPUT (EPIPE: the reader is gone; ENOSPC: the disk is full). */
 hg_result hg_frame_write(int fd, const char tag[4], const void *payload, uint64_t bytes);
+/* Bytes, all of them, in spite of signals. */
+hg_result hg_write_all(int fd, const void *data, uint64_t bytes);
 /* In two parts, for a small head before many values. */
 hg_result hg_frame_write2(int fd, const char tag[4], const void *head, uint64_t head_bytes,
                           const void *rest, uint64_t rest_bytes);

@@ -17,7 +17,9 @@ static struct {
     hg_log_level level;
     int terminal; /* stderr is one that can redraw a line */
     int colour;
-    int shown; /* a transient line is on the screen */
+    int shown;  /* a transient line is on the screen */
+    char *kept; /* where errors go; NULL: standard error */
+    size_t kept_size;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .level = HG_LOG_WARNING};
 
 void hg_message_setup(hg_log_level level)
@@ -73,8 +75,21 @@ static void print_line(const char *prefix, const char *colour, char *text)
     pthread_mutex_unlock(&state.lock);
 }
 
+void hg_message_keep(char *text, size_t size)
+{
+    state.kept = text;
+    state.kept_size = size;
+    state.level = HG_LOG_ERROR;
+    state.terminal = 0;
+}
+
 static void print_level(hg_log_level level, char *text)
 {
+    if (state.kept) {
+        if (!state.kept[0])
+            snprintf(state.kept, state.kept_size, "%s", text);
+        return;
+    }
     switch (level) {
     case HG_LOG_ERROR:
         print_line("error: ", "\033[1;31m", text);
@@ -113,7 +128,7 @@ void hg_message_note(const char *format, ...)
     char text[LINE_SIZE];
     va_list args;
 
-    if (state.level < HG_LOG_WARNING)
+    if (state.level < HG_LOG_WARNING || state.kept)
         return;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);

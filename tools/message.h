@@ -27,6 +27,10 @@ int hg_message_live(void);
 /* Redraws the transient line; NULL or "" takes it away. Nothing unless hg_message_live. */
 void hg_message_status(const char *line);
 
+/* From here on errors go into text (the first one stays) instead of to standard error, and nothing
+ * else is said: for children, whose parent tells. */
+void hg_message_keep(char *text, size_t size);
+
 /* The log that is handed to the library, and one in which errors are only warnings (optional
  * parts). */
 hg_log hg_message_log(void);

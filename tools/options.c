@@ -67,6 +67,32 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "@fp32 sets the precision "
          "(default: $HG_DEVICE, else the best device)",
          0},
+    [HG_OPTION_DEVICES] =
+        {"device", "SEL",
+         "a device, as often as there are devices, the first is the baseline: N or vk:N, cl:N, "
+         "ref, "
+         "name:PART, UUID; all is every one that can be used; /T0 after it keeps to that tier of "
+         "kernels, @exact or @fp32 sets the precision",
+         0},
+    [HG_OPTION_REPLAY] = {"replay", "N",
+                          "run the same work N times on each device and compare the bits", 0},
+    [HG_OPTION_SAVE] = {"save", "FILE",
+                        "keep the first device's stages for --load on another machine (.hgr)", 0},
+    [HG_OPTION_VALUES] =
+        {"values", "LIST",
+         "stages whose values --save keeps beside the hashes of all: names of stages, all or none "
+         "(default: logits, residual, attn_out, gates, attn_probs, up to 8 MiB)",
+         0},
+    [HG_OPTION_LOAD] = {"load", "FILE",
+                        "a saved record is the baseline; its prompt is taken unless one is given",
+                        0},
+    [HG_OPTION_OUTPUT_PAGE] = {"output", "FILE.html",
+                               "also write the report as one page with maps of the differences",
+                               'o'},
+    [HG_OPTION_TIMEOUT] = {"timeout", "S",
+                           "seconds without a sign of life after which a driver has hung "
+                           "(default: 120)",
+                           0},
     [HG_OPTION_PRECISION] =
         {"precision", "exact|fp32",
          "exact: results have the same bytes on every device; fp32: within float32 tolerances "

@@ -219,6 +219,25 @@ out:
     return res;
 }
 
+hg_result hg_prompt_take(hg_source *source, const int32_t *ids, uint32_t count, hg_prompt *out)
+{
+    hg_result res;
+
+    memset(out, 0, sizeof(*out));
+    out->own_ids = malloc(((size_t)count + 1) * sizeof(*ids));
+    if (!out->own_ids)
+        return hg_message_fail(HG_ERR_HOST_MEMORY, "no memory for %u ids", count);
+    memcpy(out->own_ids, ids, count * sizeof(*ids));
+    out->ids = out->own_ids;
+    out->count = count;
+    HG_TRY(check_ids(source, out->ids, count));
+    HG_TRY(hg_labels_create(source->tokenizer, out->ids, count, &out->labels));
+out:
+    if (res != HG_OK)
+        hg_prompt_free(out);
+    return res;
+}
+
 void hg_prompt_free(hg_prompt *prompt)
 {
     hg_labels_free(&prompt->labels);

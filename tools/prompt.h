@@ -19,6 +19,8 @@ typedef struct hg_prompt {
  * One source must be given, and only one. Ids are checked against the vocabulary when the source
  * has a checkpoint. */
 hg_result hg_prompt_read(hg_app *app, hg_source *source, const char *text, hg_prompt *out);
+/* Ids that are there already, copied; checked as above. */
+hg_result hg_prompt_take(hg_source *source, const int32_t *ids, uint32_t count, hg_prompt *out);
 void hg_prompt_free(hg_prompt *prompt);
 
 /* The whole of a file, or of standard input for "-"; NUL-terminated, freed by the caller. */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A finished comparison for people and programs: a table, JSON, a page. */
+#ifndef HG_TOOLS_COMPARE_REPORT_H
+#define HG_TOOLS_COMPARE_REPORT_H
+
+#include "compare.h"
+#include "json_writer.h"
+#include "prompt.h"
+
+typedef struct hg_compare_report {
+    const hg_comparison *comparison;
+    const hg_source *source;
+    const hg_prompt *prompt; /* labels of tokens; labels NULL: there are none */
+    const char *weights;     /* sha256, or "" */
+    const char *command_line;
+} hg_compare_report;
+
+/* verbose: every stage, else those that say something. */
+hg_result hg_compare_print(const hg_compare_report *report, int verbose, hg_output *output);
+void hg_compare_put_json(const hg_compare_report *report, hg_put *put);
+/* One self-contained file: no script from elsewhere, no request. */
+hg_result hg_compare_write_page(const hg_compare_report *report, hg_output *output);
+
+/* The text of a token, made printable, or "" */
+const char *hg_compare_token(const hg_compare_report *report, int64_t token, char text[64]);
+/* "vk:0 (llvmpipe ..., Mesa 22.3.6), fp32". */
+const char *hg_compare_title(const hg_compare_side *side, char text[800]);
+
+#endif
