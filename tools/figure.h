@@ -140,6 +140,15 @@ hg_result hg_figure_cell(const hg_figure *figure, uint32_t panel, uint32_t row, 
 hg_result hg_figure_gate_cell(const hg_figure *figure, uint32_t panel, uint32_t row, uint32_t *x,
                               uint32_t *y);
 
+/* Which font of this machine draws a character of a label. HG_ERR_UNSUPPORTED, and nothing is said:
+ * built without figures. */
+typedef struct hg_figure_font {
+    const char *script;  /* "hangul", "emoji" */
+    const char *package; /* the Debian package whose font has it; NULL: not known */
+    char family[128];    /* "" when no font has it */
+} hg_figure_font;
+hg_result hg_figure_find_font(uint32_t codepoint, hg_figure_font *out);
+
 /* By the ending of a path: .png .svg .pdf, any case. HG_ERR_ARGUMENT: another, and nothing is said.
  */
 hg_result hg_figure_format_of(const char *path, hg_figure_format *format);

@@ -30,6 +30,13 @@ hg_result hg_figure_write(hg_figure *figure, hg_figure_format format, const hg_f
     return HG_ERR_ARGUMENT; /* cannot be reached: no figure was created */
 }
 
+hg_result hg_figure_find_font(uint32_t codepoint, hg_figure_font *out)
+{
+    (void)codepoint;
+    *out = (hg_figure_font){0};
+    return HG_ERR_UNSUPPORTED;
+}
+
 hg_result hg_figure_format_of(const char *path, hg_figure_format *format)
 {
     static const char *const endings[] = {".png", ".svg", ".pdf"};

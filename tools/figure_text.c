@@ -168,6 +168,34 @@ const char *hg_figure_font_package(uint32_t codepoint, const char **script)
     }
 }
 
+hg_result hg_figure_find_font(uint32_t codepoint, hg_figure_font *out)
+{
+    PangoContext *context = pango_font_map_create_context(pango_cairo_font_map_get_default());
+    PangoFontDescription *wanted = pango_font_description_from_string(default_font);
+    PangoLayout *layout = pango_layout_new(context);
+    PangoLayoutLine *line;
+    char text[8] = "";
+
+    *out = (hg_figure_font){0};
+    out->package = hg_figure_font_package(codepoint, &out->script);
+    text[g_unichar_to_utf8(codepoint, text)] = '\0';
+    pango_layout_set_font_description(layout, wanted);
+    pango_layout_set_text(layout, text, -1);
+    line = pango_layout_get_line_readonly(layout, 0);
+    if (line && line->runs && pango_layout_get_unknown_glyphs_count(layout) == 0) {
+        const PangoGlyphItem *run = line->runs->data;
+        PangoFontDescription *found = pango_font_describe(run->item->analysis.font);
+        const char *family = pango_font_description_get_family(found);
+
+        g_strlcpy(out->family, family ? family : "of unknown name", sizeof(out->family));
+        pango_font_description_free(found);
+    }
+    g_object_unref(layout);
+    pango_font_description_free(wanted);
+    g_object_unref(context);
+    return HG_OK;
+}
+
 static void report(hg_figure *figure, uint32_t codepoint, const char *label)
 {
     hg_figure_missing missing = {.codepoint = codepoint, .label = label};
