@@ -78,11 +78,11 @@ static int is_listed(gid_t group)
     return 0;
 }
 
-static void tell_refused(hg_doctor *doctor, const char *name, const struct stat *status)
+static void tell_refused(hg_doctor *doctor, const char *name, const struct stat *status,
+                         const char *why)
 {
     const struct group *group = getgrgid(status->st_gid);
     const int by_group = (status->st_mode & 060) == 060 && status->st_gid != 0;
-    const char *why = strerror(errno);
     char command[HG_COMMAND_SIZE];
 
     if (doctor->container[0]) {
@@ -130,7 +130,7 @@ static uint32_t tell_nodes(hg_doctor *doctor, const char *folder, const char *wi
         if (access(list.paths[i], R_OK | W_OK) == 0)
             hg_doctor_add(doctor, HG_DOCTOR_OK, section, shown, NULL, "can be read and written");
         else
-            tell_refused(doctor, shown, &status);
+            tell_refused(doctor, shown, &status, strerror(errno));
     }
     hg_list_free(&list);
     return count;

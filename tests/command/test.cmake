@@ -27,4 +27,20 @@ if(TARGET headgate)
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/devices.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   endforeach()
+
+  hg_add_test(command_doctor_rows SOURCES command/test_doctor.c LIBRARIES hg_command hg_command_base headgate_lib LABELS command)
+  if(TARGET hg_figure)
+    target_link_libraries(test_command_doctor_rows PRIVATE hg_figure)
+  endif()
+  # Libraries that crash, hang, exit or are no driver, for the doctor.
+  foreach(kind plain crash hang exit)
+    add_library(doctor_${kind} MODULE command/doctor_driver.c)
+  endforeach()
+  target_compile_definitions(doctor_plain PRIVATE DOCTOR_DRIVER=0)
+  target_compile_definitions(doctor_crash PRIVATE DOCTOR_DRIVER=1)
+  target_compile_definitions(doctor_hang PRIVATE DOCTOR_DRIVER=2)
+  target_compile_definitions(doctor_exit PRIVATE DOCTOR_DRIVER=3)
+  hg_add_command_test(command_doctor LABELS command TIMEOUT 240 DEVICE none
+    COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/doctor.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+            $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ref $<TARGET_FILE_DIR:doctor_plain>)
 endif()
