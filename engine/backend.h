@@ -30,6 +30,8 @@ struct hg_plan {
     hg_precision precision;
     uint32_t tier_given; /* 1: only this tier, and T0 where it has no row */
     hg_tier tier;
+    /* Variants that failed their check on this device (trust.c), a bit per hg_dtype. */
+    uint8_t demoted[HG_KERNEL_COUNT][HG_TIER_COUNT];
     uint32_t reference_text; /* reference backend: 1 = column `text`, 0 = column `ref` */
     uint32_t threads;
     uint32_t validate;

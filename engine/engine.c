@@ -6,6 +6,7 @@
 #include "check.h"
 #include "hazard.h"
 #include "params.h"
+#include "trust.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,9 @@ hg_result hg_engine_create(const hg_engine_params *theirs, hg_engine **out)
     }
     HG_TRY(open_device(engine, params));
     HG_TRY(make_spare(engine));
+    /* The reference is what others are judged by. */
+    if (!params->trust && engine->plan.device.backend != HG_BACKEND_REFERENCE)
+        HG_TRY(hg_trust_create(engine, &engine->trust));
     *out = engine;
     engine = NULL;
 out:
@@ -166,6 +170,7 @@ void hg_engine_destroy(hg_engine **engine)
     hg_buffer_free(e, &e->stage[1]);
     if (e->dev)
         e->backend->close(&e->dev);
+    hg_trust_free(&e->trust);
     hg_tracker_free(&e->tracker);
     pthread_mutex_destroy(&e->lock);
     free(e->cache_dir);

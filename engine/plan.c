@@ -64,6 +64,8 @@ const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant)
 {
     const hg_device_info *device = &plan->device;
 
+    if (plan->demoted[variant->kernel][variant->tier] & 1u << variant->dtype)
+        return "it failed its check on this driver";
     if (plan->tier_given && variant->tier != plan->tier && variant->tier != HG_TIER_T0)
         return "another tier was asked for";
     if (variant->threads > plan->limits.group_invocations ||

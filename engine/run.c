@@ -9,6 +9,7 @@
 #include "hazard.h"
 #include "os.h"
 #include "tap.h"
+#include "trust.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,9 @@ hg_result hg_engine_run(hg_engine *engine, const hg_oplist *list, const hg_run_p
 
     if (list->failed != HG_OK)
         return hg_fail(&engine->log, list->failed, "no memory for a list of operations");
+    res = hg_trust_ready(engine, list, r.params);
+    if (res != HG_OK)
+        return res;
     r.asked_ns = hg_os_clock_ns();
     pthread_mutex_lock(&engine->lock);
     r.submit_flops = engine->submit_flops > 0 ? engine->submit_flops : FIRST_SUBMIT_FLOPS;

@@ -26,7 +26,8 @@ typedef enum hg_tier {
     HG_TIER_T1 = 1,
     HG_TIER_T2 = 2,
     HG_TIER_TC = 3,
-    HG_TIER_T0C = 4
+    HG_TIER_T0C = 4,
+    HG_TIER_COUNT
 } hg_tier;
 
 /* struct hg_rms_norm_params { uint32_t rows; ... } and so on, one per PARAMS row. */

@@ -25,6 +25,46 @@ typedef struct hg_kernel_info {
 /* Rows of the table, in order; HG_ERR_ARGUMENT past the end. */
 HG_API hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out);
 
+/*
+ * The kernel tests of the library itself: every variant of the table on small and ragged shapes
+ * with values at the edges of the number format. Tiers T0 and T0C are judged byte for byte against
+ * the kernel's own text compiled as C, every tier against the reference in double within its bound;
+ * every run of a shape must give the bytes of the first.
+ */
+typedef enum hg_selftest_level {
+    HG_SELFTEST_QUICK = 0, /* a few shapes of each kernel: what is tried before a first use */
+    HG_SELFTEST_FULL = 1   /* every shape */
+} hg_selftest_level;
+
+typedef struct hg_selftest_params {
+    uint32_t struct_size;
+    hg_selftest_level level;
+    uint32_t replays; /* runs of each shape; 0: 2 quick, 5 full */
+    hg_progress progress;
+} hg_selftest_params;
+
+typedef enum hg_selftest_verdict {
+    HG_SELFTEST_PASSED = 0,
+    HG_SELFTEST_FAILED = 1,
+    HG_SELFTEST_SKIPPED = 2 /* a variant that is never used on this device: detail says why */
+} hg_selftest_verdict;
+
+/* One variant on one shape; valid during the call. */
+typedef struct hg_selftest_row {
+    uint32_t struct_size;
+    const char *kernel, *tier, *dtype; /* as in hg_kernel_info */
+    const char *shape;                 /* "matmul nasty"; "" of a skipped variant */
+    hg_selftest_verdict verdict;
+    uint32_t replays;
+    const char *detail; /* "", or the first wrong element, in words */
+} hg_selftest_row;
+
+typedef void (*hg_selftest_callback)(void *user, const hg_selftest_row *row);
+
+/* HG_OK when every row could be told, whatever the verdicts. params NULL: quick. */
+HG_API hg_result hg_selftest(hg_engine *engine, const hg_selftest_params *params,
+                             hg_selftest_callback callback, void *user);
+
 /* Counters of an engine since it was created. */
 typedef struct hg_engine_counters {
     uint32_t struct_size;

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials of variants, and their verdicts. */
+#include "selftest.h"
+
+#include "check.h"
+#include "params.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct oracles {
+    uint8_t *expected; /* byte for byte; NULL: the bound alone decides */
+    uint8_t *ref, *first, *after;
+    double *magnitude;
+} oracles;
+
+static void free_oracles(oracles *o)
+{
+    free(o->expected);
+    free(o->ref);
+    free(o->first);
+    free(o->after);
+    free(o->magnitude);
+}
+
+static hg_result make_oracles(hg_engine *engine, const hg_trial *trial, oracles *o)
+{
+    const hg_tier tier = trial->variant->tier;
+    const uint64_t elements = hg_trial_output_elements(trial);
+
+    o->ref = malloc(trial->block_bytes);
+    o->first = malloc(trial->block_bytes);
+    o->after = malloc(trial->block_bytes);
+    o->magnitude = malloc((size_t)elements * sizeof(*o->magnitude) + 1);
+    if (tier == HG_TIER_T0 || tier == HG_TIER_T0C)
+        o->expected = malloc(trial->block_bytes);
+    if (!o->ref || !o->first || !o->after || !o->magnitude ||
+        ((tier == HG_TIER_T0 || tier == HG_TIER_T0C) && !o->expected))
+        return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory to check kernel %s",
+                       trial->kernel->name);
+    hg_trial_ref(trial, o->ref, o->magnitude);
+    if (!o->expected)
+        return HG_OK;
+    /* The reference in double has bytes of its own. */
+    if (engine->plan.device.backend == HG_BACKEND_REFERENCE && !engine->plan.reference_text)
+        memcpy(o->expected, o->ref, trial->block_bytes);
+    else
+        hg_trial_oracle(trial, o->expected);
+    return HG_OK;
+}
+
+static int judge(const hg_trial *trial, oracles *o, uint32_t replay, hg_check *out)
+{
+    char why[200];
+
+    if (replay > 0 && !hg_trial_same(trial, o->first, o->after, why, sizeof(why))) {
+        (void)snprintf(out->why, sizeof(out->why), "run %u differs from the first: %s", replay + 1,
+                       why);
+        return 0;
+    }
+    if (replay > 0)
+        return 1;
+    memcpy(o->first, o->after, trial->block_bytes);
+    if (o->expected && !hg_trial_same(trial, o->expected, o->after, out->why, sizeof(out->why)))
+        return 0;
+    return hg_trial_close(trial, o->ref, o->after, o->magnitude, NULL, out->why, sizeof(out->why));
+}
+
+hg_result hg_selftest_try(hg_trial_room *room, const hg_variant *variant, const hg_shape *shape,
+                          uint32_t replays, hg_check *out)
+{
+    hg_engine *engine = room->engine;
+    uint32_t spec[HG_SPEC_MAX];
+    oracles o = {0};
+    hg_trial trial;
+    hg_result res = HG_OK;
+
+    memset(out, 0, sizeof(*out));
+    hg_plan_spec(&engine->plan, variant, spec);
+    if (!hg_trial_make(&trial, variant, shape, spec))
+        return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory to check kernel %s",
+                       hg_kernels[variant->kernel].name);
+    HG_TRY(make_oracles(engine, &trial, &o));
+    out->passed = 1;
+    for (uint32_t i = 0; i < replays && out->passed; i++) {
+        memset(o.after, 0, trial.block_bytes);
+        res = hg_trial_run(room, &trial, o.after, NULL);
+        if (res == HG_ERR_DRIVER || res == HG_ERR_UNSUPPORTED) {
+            (void)snprintf(out->why, sizeof(out->why), "the driver refuses it (%s)",
+                           hg_result_name(res));
+            out->passed = 0;
+            res = HG_OK;
+            break;
+        }
+        HG_TRY(res);
+        out->passed = judge(&trial, &o, i, out);
+    }
+out:
+    free_oracles(&o);
+    hg_trial_free(&trial);
+    return res;
+}
+
+hg_result hg_selftest_quick(hg_trial_room *room, const hg_variant *variant, hg_check *out)
+{
+    hg_result res = HG_OK;
+
+    memset(out, 0, sizeof(*out));
+    for (uint32_t s = 0; s < hg_shape_count; s++) {
+        const hg_shape *shape = &hg_shapes[s];
+        char why[sizeof(out->why)];
+
+        if (shape->kernel != variant->kernel || !shape->quick)
+            continue;
+        HG_TRY(hg_selftest_try(room, variant, shape, HG_REPLAYS_QUICK, out));
+        if (!out->passed) {
+            memcpy(why, out->why, sizeof(why));
+            (void)snprintf(out->why, sizeof(out->why), "shape \"%s\": %.180s", shape->name, why);
+            break;
+        }
+    }
+out:
+    return res;
+}
+
+static int wanted(const hg_shape *shape, int quick)
+{
+    return quick ? shape->quick != 0 : shape->large == 0;
+}
+
+uint64_t hg_selftest_room_bytes(int quick)
+{
+    uint64_t most = 0;
+
+    for (uint32_t v = 0; v < hg_variant_count; v++) {
+        for (uint32_t s = 0; s < hg_shape_count; s++) {
+            uint64_t bytes;
+
+            if (hg_shapes[s].kernel != hg_variants[v].kernel || !wanted(&hg_shapes[s], quick))
+                continue;
+            bytes = hg_trial_bytes(&hg_variants[v], &hg_shapes[s]);
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return most;
+}
+
+/* ---- the public self test ---- */
+
+typedef struct tester {
+    hg_trial_room room;
+    hg_selftest_params params;
+    hg_selftest_callback callback;
+    void *user;
+    uint32_t done, total;
+} tester;
+
+static void tell(const tester *t, const hg_variant *variant, const char *shape,
+                 hg_selftest_verdict verdict, uint32_t replays, const char *detail)
+{
+    const hg_selftest_row row = {.struct_size = sizeof(row),
+                                 .kernel = hg_kernels[variant->kernel].name,
+                                 .tier = hg_tier_name(variant->tier),
+                                 .dtype = hg_dtype_name(variant->dtype),
+                                 .shape = shape,
+                                 .verdict = verdict,
+                                 .replays = replays,
+                                 .detail = detail};
+
+    t->callback(t->user, &row);
+}
+
+static hg_result test_variant(tester *t, const hg_variant *variant)
+{
+    const int quick = t->params.level == HG_SELFTEST_QUICK;
+    const char *refused = hg_plan_refuses(&t->room.engine->plan, variant);
+    const hg_progress *progress = &t->params.progress;
+    hg_result res = HG_OK;
+
+    if (refused)
+        tell(t, variant, "", HG_SELFTEST_SKIPPED, 0, refused);
+    for (uint32_t s = 0; s < hg_shape_count; s++) {
+        const hg_shape *shape = &hg_shapes[s];
+        hg_check check;
+
+        if (shape->kernel != variant->kernel || !wanted(shape, quick))
+            continue;
+        if (!refused) {
+            HG_TRY(hg_selftest_try(&t->room, variant, shape, t->params.replays, &check));
+            tell(t, variant, shape->name, check.passed ? HG_SELFTEST_PASSED : HG_SELFTEST_FAILED,
+                 t->params.replays, check.why);
+        }
+        t->done++;
+        if (progress->step &&
+            progress->step(progress->user, hg_kernels[variant->kernel].name, t->done, t->total))
+            return HG_CANCELLED;
+    }
+out:
+    return res;
+}
+
+hg_result hg_selftest(hg_engine *engine, const hg_selftest_params *params,
+                      hg_selftest_callback callback, void *user)
+{
+    tester t = {.callback = callback, .user = user};
+    hg_result res = HG_OK;
+    int quick;
+
+    if (!engine || !callback)
+        return HG_ERR_ARGUMENT;
+    hg_struct_in(&t.params, sizeof(t.params), params);
+    quick = t.params.level == HG_SELFTEST_QUICK;
+    if (!quick && t.params.level != HG_SELFTEST_FULL)
+        return hg_fail(&engine->log, HG_ERR_ARGUMENT, "self test level %d is none that is known",
+                       (int)t.params.level);
+    if (t.params.replays == 0)
+        t.params.replays = quick ? HG_REPLAYS_QUICK : HG_REPLAYS_FULL;
+    for (uint32_t v = 0; v < hg_variant_count; v++)
+        for (uint32_t s = 0; s < hg_shape_count; s++)
+            t.total += hg_shapes[s].kernel == hg_variants[v].kernel && wanted(&hg_shapes[s], quick);
+    HG_TRY(hg_trial_room_open(&t.room, engine, hg_selftest_room_bytes(quick)));
+    for (uint32_t v = 0; v < hg_variant_count; v++)
+        HG_TRY(test_variant(&t, &hg_variants[v]));
+out:
+    hg_trial_room_close(&t.room);
+    return res;
+}

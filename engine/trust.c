@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks before first use, and what follows from them. */
+#include "trust.h"
+
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct hg_trust {
+    pthread_mutex_t lock;
+    hg_trust_entry *entries;          /* [hg_variant_count] */
+    uint8_t settled[HG_KERNEL_COUNT]; /* a bit per hg_dtype: nothing to look up any more */
+    hg_trial_room room;               /* open while there is something to try */
+    int read, changed;
+};
+
+hg_result hg_trust_create(hg_engine *engine, hg_trust **out)
+{
+    hg_trust *trust = calloc(1, sizeof(*trust));
+
+    *out = NULL;
+    if (trust)
+        trust->entries = calloc(hg_variant_count, sizeof(*trust->entries));
+    if (!trust || !trust->entries || pthread_mutex_init(&trust->lock, NULL) != 0) {
+        if (trust)
+            free(trust->entries);
+        free(trust);
+        return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory for checks of kernels");
+    }
+    *out = trust;
+    return HG_OK;
+}
+
+void hg_trust_free(hg_trust **trust)
+{
+    if (!*trust)
+        return;
+    pthread_mutex_destroy(&(*trust)->lock);
+    free((*trust)->entries);
+    free(*trust);
+    *trust = NULL;
+}
+
+static hg_trust_entry *entry_of(const hg_trust *trust, const hg_variant *variant)
+{
+    return &trust->entries[variant - hg_variants];
+}
+
+static void demote(hg_engine *engine, const hg_variant *variant)
+{
+    uint8_t *mask = &engine->plan.demoted[variant->kernel][variant->tier];
+
+    pthread_mutex_lock(&engine->lock);
+    *mask = (uint8_t)(*mask | 1u << variant->dtype);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static void warn(const hg_engine *engine, const hg_variant *wrong, const hg_variant *instead,
+                 const char *why)
+{
+    const hg_device_info *device = &engine->plan.device;
+
+    hg_say(&engine->log, HG_LOG_WARNING,
+           "kernel %s (%s %s) is wrong on %s (%s; %s %s) and is not used there, tier %s is: %s",
+           hg_kernels[wrong->kernel].name, hg_tier_name(wrong->tier), hg_dtype_name(wrong->dtype),
+           device->selector, device->name, device->driver, device->driver_version,
+           hg_tier_name(instead->tier), why);
+}
+
+static hg_result refuse(const hg_engine *engine, const hg_variant *wrong, const char *why)
+{
+    const hg_device_info *device = &engine->plan.device;
+    const int exact = engine->plan.precision == HG_PRECISION_EXACT;
+
+    return hg_fail(&engine->log, HG_ERR_DRIVER,
+                   "%skernel %s (%s %s) is wrong on %s (%s; %s %s): %s: use another device, or the "
+                   "reference (ref)",
+                   exact ? "precision exact cannot be had: " : "", hg_kernels[wrong->kernel].name,
+                   hg_tier_name(wrong->tier), hg_dtype_name(wrong->dtype), device->selector,
+                   device->name, device->driver, device->driver_version, why);
+}
+
+static hg_result try_variant(hg_engine *engine, hg_trust *trust, const hg_variant *variant)
+{
+    hg_trust_entry *entry = entry_of(trust, variant);
+    hg_check check;
+    hg_result res = HG_OK;
+
+    if (!trust->room.engine)
+        HG_TRY(hg_trial_room_open(&trust->room, engine, hg_selftest_room_bytes(1)));
+    HG_TRY(hg_selftest_quick(&trust->room, variant, &check));
+    entry->state = check.passed ? HG_TRUST_PASSED : HG_TRUST_FAILED;
+    memcpy(entry->why, check.why, sizeof(entry->why));
+    trust->changed = 1;
+out:
+    return res;
+}
+
+/* One kernel for one type. *tried: a check was made, and there may be more to do. */
+static hg_result settle(hg_engine *engine, hg_trust *trust, hg_kernel_id kernel, hg_dtype dtype,
+                        int *tried)
+{
+    const hg_variant *wrong = NULL;
+    const hg_variant *variant;
+
+    if (trust->settled[kernel] & 1u << dtype)
+        return HG_OK;
+    if (!trust->read)
+        hg_trust_file_read(engine, trust->entries);
+    trust->read = 1;
+    while ((variant = hg_plan_variant(&engine->plan, kernel, dtype)) != NULL) {
+        hg_trust_entry *entry = entry_of(trust, variant);
+
+        if (entry->state == HG_TRUST_UNKNOWN) {
+            *tried = 1;
+            return try_variant(engine, trust, variant);
+        }
+        if (entry->state == HG_TRUST_PASSED) {
+            trust->settled[kernel] = (uint8_t)(trust->settled[kernel] | 1u << dtype);
+            return HG_OK;
+        }
+        demote(engine, variant);
+        wrong = variant;
+        variant = hg_plan_variant(&engine->plan, kernel, dtype);
+        if (variant)
+            warn(engine, wrong, variant, entry->why);
+    }
+    /* Where no variant fits the limits, running says so. */
+    if (!wrong)
+        wrong = hg_variant_find(kernel, HG_TIER_T0, dtype);
+    if (wrong && entry_of(trust, wrong)->state == HG_TRUST_FAILED)
+        return refuse(engine, wrong, entry_of(trust, wrong)->why);
+    return HG_OK;
+}
+
+static hg_result settle_list(hg_engine *engine, hg_trust *trust, const hg_oplist *list, int *tried)
+{
+    hg_result res = HG_OK;
+
+    *tried = 0;
+    if (engine->plan.precision == HG_PRECISION_EXACT)
+        HG_TRY(settle(engine, trust, HG_KERNEL_probe, HG_DTYPE_NONE, tried));
+    for (uint32_t i = 0; i < list->count && !*tried; i++) {
+        if (list->ops[i].kind == HG_OP_DISPATCH)
+            HG_TRY(settle(engine, trust, list->ops[i].kernel, list->ops[i].dtype, tried));
+    }
+out:
+    return res;
+}
+
+static void finish(hg_engine *engine, hg_trust *trust)
+{
+    hg_trial_room_close(&trust->room);
+    if (trust->changed)
+        hg_trust_file_write(engine, trust->entries);
+    trust->changed = 0;
+}
+
+hg_result hg_trust_ready(hg_engine *engine, const hg_oplist *list, const hg_run_params *params)
+{
+    hg_trust *trust = engine->trust;
+    hg_result res = HG_OK;
+    int tried = 1;
+
+    while (trust && res == HG_OK && tried) {
+        pthread_mutex_lock(&trust->lock);
+        res = settle_list(engine, trust, list, &tried);
+        if (res != HG_OK || !tried)
+            finish(engine, trust);
+        pthread_mutex_unlock(&trust->lock);
+        /* Kernels are compiled on the way: nobody waits for all of them to stop. Without the lock,
+         * since the callback may use this engine for something else. */
+        if (res == HG_OK && tried && params->progress.step &&
+            params->progress.step(params->progress.user, params->what, 0, list->count))
+            res = HG_CANCELLED;
+        if (res == HG_CANCELLED) {
+            pthread_mutex_lock(&trust->lock);
+            finish(engine, trust);
+            pthread_mutex_unlock(&trust->lock);
+        }
+    }
+    return res;
+}
