@@ -11,9 +11,9 @@
 static hg_result look(hg_doctor *doctor)
 {
     static void (*const sections[])(hg_doctor *) = {
-        hg_doctor_system, hg_doctor_layers,  hg_doctor_vulkan,
-        hg_doctor_opencl, hg_doctor_devices, hg_doctor_access,
-        hg_doctor_fonts,  hg_doctor_folders, hg_doctor_environment,
+        hg_doctor_system,  hg_doctor_layers,      hg_doctor_vulkan, hg_doctor_opencl,
+        hg_doctor_devices, hg_doctor_selftest,    hg_doctor_access, hg_doctor_fonts,
+        hg_doctor_folders, hg_doctor_environment,
     };
 
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && doctor->result == HG_OK; i++) {

@@ -25,7 +25,8 @@ target_sources(hg_command PRIVATE cmd_exact_hash.c exact_hash.c samples.c shippe
 # The doctor reads manifests (JSON) and opens drivers as a loader does.
 target_sources(hg_command PRIVATE cmd_doctor.c doctor_access.c doctor_ask.c doctor_devices.c doctor_driver.c
                                   doctor_environment.c doctor_folders.c doctor_fonts.c doctor_layers.c doctor_opencl.c
-                                  doctor_probe.c doctor_report.c doctor_search.c doctor_system.c doctor_vulkan.c)
+                                  doctor_probe.c doctor_report.c doctor_search.c doctor_selftest.c doctor_system.c
+                                  doctor_vulkan.c)
 set_source_files_properties(doctor_access.c doctor_ask.c doctor_report.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
 target_link_libraries(hg_command PUBLIC PkgConfig::CJSON ${CMAKE_DL_LIBS})
 if(NOT TARGET hg_figure)

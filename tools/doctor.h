@@ -71,12 +71,20 @@ const char *hg_doctor_line(const hg_doctor *doctor, const char *path, char *text
 /* The variable's value, or NULL when it is not set or empty. */
 const char *hg_doctor_variable(const char *name);
 
+/* What all devices are asked, without what crashes or hangs. */
+struct hg_question hg_doctor_question(const hg_doctor *doctor);
+struct hg_probe;
+/* The row of a device whose kernels were tried; remedy: what to do when they are wrong. */
+void hg_doctor_selftest_row(hg_doctor *doctor, const char *selector, const struct hg_probe *probe,
+                            const char *remedy);
+
 /* The sections, in this order. */
 void hg_doctor_system(hg_doctor *doctor);
 void hg_doctor_layers(hg_doctor *doctor); /* a bad layer must not be taken for a bad driver */
 void hg_doctor_vulkan(hg_doctor *doctor);
 void hg_doctor_opencl(hg_doctor *doctor);
 void hg_doctor_devices(hg_doctor *doctor);
+void hg_doctor_selftest(hg_doctor *doctor);
 void hg_doctor_access(hg_doctor *doctor);
 void hg_doctor_fonts(hg_doctor *doctor);
 void hg_doctor_folders(hg_doctor *doctor);

@@ -45,7 +45,7 @@ static void *find(void *library, const char *const *names)
     return symbol;
 }
 
-void hg_ask_layer(const void *question, int fd)
+void hg_ask_layer(const hg_question *question, int fd)
 {
     static const char *const names[] = {"vkNegotiateLoaderLayerInterfaceVersion",
                                         "vkGetInstanceProcAddr",
@@ -105,11 +105,10 @@ static void hide_layers(const hg_question *question)
         setenv(question->layer_off, "1", 1);
 }
 
-void hg_ask_vulkan(const void *question, int fd)
+void hg_ask_vulkan(const hg_question *question, int fd)
 {
     static const char *const get[] = {"vk_icdGetInstanceProcAddr", "vkGetInstanceProcAddr", NULL};
-    const hg_question *asked = question;
-    void *library = open_library(asked, fd), *symbol;
+    void *library = open_library(question, fd), *symbol;
 
     if (!library)
         return;
@@ -119,21 +118,24 @@ void hg_ask_vulkan(const void *question, int fd)
         return;
     }
     answer_path(fd, "PATH", symbol);
-    show_vulkan(asked->file);
+    show_vulkan(question->file);
     hide_opencl();
-    hide_layers(asked);
+    hide_layers(question);
     list_devices(fd);
 }
 
-void hg_ask_devices(const void *question, int fd)
+void hg_probe_hide(const hg_question *question)
 {
-    const hg_question *asked = question;
-
-    if (asked->file)
-        show_vulkan(asked->file);
-    if (asked->without_opencl)
+    if (question->file)
+        show_vulkan(question->file);
+    if (question->without_opencl)
         hide_opencl();
-    hide_layers(asked);
+    hide_layers(question);
+}
+
+void hg_ask_devices(const hg_question *question, int fd)
+{
+    hg_probe_hide(question);
     list_devices(fd);
 }
 
@@ -187,7 +189,7 @@ static void answer_platform(int fd, cl_platform_text text, void *platform)
     hg_probe_answer(fd, "PLAT", line);
 }
 
-void hg_ask_opencl(const void *question, int fd)
+void hg_ask_opencl(const hg_question *question, int fd)
 {
     void *library = open_library(question, fd), *symbol, *platforms[CL_PLATFORMS_MAX] = {NULL};
     cl_extension extension = NULL;
@@ -238,7 +240,7 @@ static void *open_first(int fd, const char *const *names)
     return library;
 }
 
-void hg_ask_vulkan_loader(const void *question, int fd)
+void hg_ask_vulkan_loader(const hg_question *question, int fd)
 {
     static const char *const names[] = {"libvulkan.so.1", "libvulkan.so", NULL};
     void *library = open_first(fd, names);
@@ -258,7 +260,7 @@ void hg_ask_vulkan_loader(const void *question, int fd)
     hg_probe_answer(fd, "VERS", text);
 }
 
-void hg_ask_opencl_loader(const void *question, int fd)
+void hg_ask_opencl_loader(const hg_question *question, int fd)
 {
     static const char *const names[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
     void *library = open_first(fd, names);

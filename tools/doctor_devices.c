@@ -154,16 +154,23 @@ static void tell_all(hg_doctor *doctor, const hg_probe *probe)
     tell_default(doctor);
 }
 
-void hg_doctor_devices(hg_doctor *doctor)
+hg_question hg_doctor_question(const hg_doctor *doctor)
 {
     hg_question question = {.without_opencl = doctor->opencl_bad > 0,
                             .without_layers = doctor->layers_bad > 0,
                             .layer_off = doctor->layer_off};
-    hg_probe probe;
-    hg_result res;
 
     if (doctor->vulkan_bad)
         question.file = doctor->vulkan_good ? doctor->vulkan_good : "/nonexistent/none.json";
+    return question;
+}
+
+void hg_doctor_devices(hg_doctor *doctor)
+{
+    const hg_question question = hg_doctor_question(doctor);
+    hg_probe probe;
+    hg_result res;
+
     hg_message_status("listing all devices");
     res = hg_probe_run(&probe, hg_ask_devices, &question);
     if (res == HG_OK)

@@ -51,9 +51,9 @@ static int opens(const char *hub, const char *id)
 }
 
 /* MODL for the first models that open, then RUNS and REST: how many do and do not. */
-static void ask_models(const void *user, int fd)
+static void ask_models(const hg_question *question, int fd)
 {
-    const char *hub = user;
+    const char *hub = question->file;
     const struct dirent *entry;
     DIR *folder = opendir(hub);
     uint32_t runs = 0, rest = 0;
@@ -100,6 +100,7 @@ static void look_at_models(hg_doctor *doctor)
 {
     const char *hub = doctor->app->hub_dir;
     char command[HG_COMMAND_SIZE], quoted[HG_COMMAND_SIZE];
+    const hg_question question = {.file = hub};
     hg_probe probe;
     hg_result res;
     DIR *folder;
@@ -126,7 +127,7 @@ static void look_at_models(hg_doctor *doctor)
     closedir(folder);
     hg_doctor_add(doctor, HG_DOCTOR_OK, "models", "folder", NULL, "%s", hub);
     hg_message_status("looking at models");
-    res = hg_probe_run(&probe, ask_models, hub);
+    res = hg_probe_run(&probe, ask_models, &question);
     if (res == HG_OK)
         tell_models(doctor, hub, &probe);
     else

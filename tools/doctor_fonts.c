@@ -24,9 +24,9 @@ static const font_sample samples[] = {
 enum { SAMPLE_COUNT = sizeof(samples) / sizeof(samples[0]) };
 
 /* FAMI and PACK for each, in order. */
-static void ask(const void *user, int fd)
+static void ask(const hg_question *question, int fd)
 {
-    (void)user;
+    (void)question;
     for (uint32_t i = 0; i < SAMPLE_COUNT; i++) {
         hg_figure_font font;
 

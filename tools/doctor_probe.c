@@ -16,7 +16,7 @@ enum { FACT_BYTES_MAX = 4 << 20, DEVICES_MAX = 256 };
 
 typedef struct probe_errand {
     hg_probe_work work;
-    const void *user;
+    const hg_question *question;
     FILE *said;
 } probe_errand;
 
@@ -40,13 +40,13 @@ static int run_errand(void *user, int fd)
     (void)setrlimit(RLIMIT_CORE, &no_core);
     /* A crash is to be told from an answer, whatever this program does about it. */
     signal(SIGBUS, SIG_DFL);
-    errand->work(errand->user, fd);
+    errand->work(errand->question, fd);
     return hg_frame_write(fd, "DONE", NULL, 0) == HG_OK ? 0 : 1;
 }
 
-hg_result hg_probe_start(hg_probe *probe, hg_probe_work work, const void *user)
+hg_result hg_probe_start(hg_probe *probe, hg_probe_work work, const hg_question *question)
 {
-    probe_errand errand = {work, user, NULL};
+    probe_errand errand = {work, question, NULL};
 
     memset(probe, 0, sizeof(*probe));
     probe->child.fd = -1;
@@ -55,7 +55,8 @@ hg_result hg_probe_start(hg_probe *probe, hg_probe_work work, const void *user)
         errand.said = probe->said = fopen("/dev/null", "r+");
     if (!errand.said)
         return hg_message_fail(HG_ERR_HOST_MEMORY, "no file for what a driver prints");
-    probe->until_ms = now_ms() + HG_PROBE_SECONDS * 1000;
+    probe->seconds = question && question->seconds ? question->seconds : HG_PROBE_SECONDS;
+    probe->until_ms = now_ms() + (int64_t)probe->seconds * 1000;
     return hg_child_start(&probe->child, run_errand, &errand);
 }
 
@@ -181,7 +182,7 @@ const char *hg_probe_failure(const hg_probe *probe, char text[640])
     char how[128];
 
     if (probe->timed_out)
-        snprintf(text, 640, "gives no answer for %d s and was stopped", HG_PROBE_SECONDS);
+        snprintf(text, 640, "gives no answer for %u s and was stopped", probe->seconds);
     else if (probe->ending >= 256)
         snprintf(text, 640, "crashes: %s", hg_child_describe(probe->ending, how));
     else
@@ -195,9 +196,9 @@ const char *hg_probe_failure(const hg_probe *probe, char text[640])
     return text;
 }
 
-hg_result hg_probe_run(hg_probe *probe, hg_probe_work work, const void *user)
+hg_result hg_probe_run(hg_probe *probe, hg_probe_work work, const hg_question *question)
 {
-    hg_result res = hg_probe_start(probe, work, user);
+    hg_result res = hg_probe_start(probe, work, question);
 
     return res == HG_OK ? hg_probe_collect(probe) : res;
 }

@@ -28,20 +28,35 @@ typedef struct hg_probe {
     FILE *said;          /* standard output and error of the child */
     char last_line[256]; /* of it; "" when it said nothing */
     int64_t until_ms;
-    int ended;     /* 1: its last fact was DONE */
-    int timed_out; /* 1: it was stopped after HG_PROBE_SECONDS */
-    int ending;    /* as hg_child_stop tells */
+    uint32_t seconds; /* that it had */
+    int ended;        /* 1: its last fact was DONE */
+    int timed_out;    /* 1: it was stopped after its seconds */
+    int ending;       /* as hg_child_stop tells */
 } hg_probe;
 
-/* Runs in the child: answers with hg_probe_answer. */
-typedef void (*hg_probe_work)(const void *user, int fd);
+/* What is asked; every work of a probe takes one. */
+typedef struct hg_question {
+    const char *file;    /* the driver's manifest, for VK_DRIVER_FILES; NULL: leave as it is */
+    const char *library; /* to open */
+    int without_opencl, without_layers;
+    const char *layer_off; /* a variable to set, for loaders that know no other way; NULL: none */
+    const char *selector;  /* of a device to try */
+    uint32_t seconds;      /* that an answer may take; 0: HG_PROBE_SECONDS */
+} hg_question;
 
-hg_result hg_probe_start(hg_probe *probe, hg_probe_work work, const void *user);
+/* Runs in the child: answers with hg_probe_answer. */
+typedef void (*hg_probe_work)(const hg_question *question, int fd);
+
+hg_result hg_probe_start(hg_probe *probe, hg_probe_work work, const hg_question *question);
 /* Waits for it. HG_CANCELLED, HG_ERR_HOST_MEMORY, else HG_OK however it ended. */
 hg_result hg_probe_collect(hg_probe *probe);
 void hg_probe_free(hg_probe *probe);
 /* Starts and collects. */
-hg_result hg_probe_run(hg_probe *probe, hg_probe_work work, const void *user);
+hg_result hg_probe_run(hg_probe *probe, hg_probe_work work, const hg_question *question);
+
+/* One probe for each question that names a library, several at a time; probes: zeros before. */
+hg_result hg_probe_all(hg_probe *probes, hg_probe_work work, const hg_question *questions,
+                       uint32_t count);
 
 /* The first fact of a tag; NULL: none. */
 const hg_fact *hg_probe_fact(const hg_probe *probe, const char *tag);
@@ -55,28 +70,19 @@ const char *hg_probe_failure(const hg_probe *probe, char text[640]);
 /* --- what a child does -------------------------------------------------------------------- */
 
 void hg_probe_answer(int fd, const char tag[4], const char *text);
-
-typedef struct hg_question {
-    const char *file;    /* the driver's manifest, for VK_DRIVER_FILES; NULL: leave as it is */
-    const char *library; /* to open */
-    int without_opencl, without_layers;
-    const char *layer_off; /* a variable to set, for loaders that know no other way; NULL: none */
-} hg_question;
-
-/* One probe for each question that names a library, several at a time; probes: zeros before. */
-hg_result hg_probe_all(hg_probe *probes, hg_probe_work work, const hg_question *questions,
-                       uint32_t count);
+/* Sets the variables that hide what the question leaves out. */
+void hg_probe_hide(const hg_question *question);
 
 /* PATH where the library was found, or FAIL why it does not load. */
-void hg_ask_layer(const void *question, int fd);
+void hg_ask_layer(const hg_question *question, int fd);
 /* The same; MISS a function that it lacks; then DEVS under this driver alone. */
-void hg_ask_vulkan(const void *question, int fd);
+void hg_ask_vulkan(const hg_question *question, int fd);
 /* The same; PLAT "name, version, N devices" for each platform. */
-void hg_ask_opencl(const void *question, int fd);
+void hg_ask_opencl(const hg_question *question, int fd);
 /* PATH, VERS: a loader's file and version; FAIL why there is none. */
-void hg_ask_vulkan_loader(const void *question, int fd);
-void hg_ask_opencl_loader(const void *question, int fd);
+void hg_ask_vulkan_loader(const hg_question *question, int fd);
+void hg_ask_opencl_loader(const hg_question *question, int fd);
 /* DEVS: all devices; LINE: what the library had to say. */
-void hg_ask_devices(const void *question, int fd);
+void hg_ask_devices(const hg_question *question, int fd);
 
 #endif

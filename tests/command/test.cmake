@@ -43,4 +43,7 @@ if(TARGET headgate)
   hg_add_command_test(command_doctor LABELS command TIMEOUT 240 DEVICE none
     COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/doctor.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
             $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ref $<TARGET_FILE_DIR:doctor_plain>)
+  hg_add_command_test(command_doctor_drivers LABELS command TIMEOUT 240 DEVICE all
+    COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/doctor_drivers.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+            $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ref)
 endif()

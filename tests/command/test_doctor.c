@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The doctor on made-up machines: GPUs on the bus, files below /dev, containers, devices. */
 #include "doctor.h"
+#include "doctor_probe.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -251,6 +252,34 @@ static void systems_are_told(void **state)
     hg_doctor_free(&windows);
 }
 
+static void kernels_that_are_wrong_are_named(void **state)
+{
+    static char counted[] = "40 1 2", good[] = "40 0 0",
+                failed[] = "matmul bf16 T0 on ragged: 3 of 4", why[] = "no such device";
+    hg_probe passes = {.facts = {{"COUN", good, 6}}, .fact_count = 1, .ended = 1};
+    hg_probe fails = {
+        .facts = {{"FAIL", failed, 10}, {"COUN", counted, 6}}, .fact_count = 2, .ended = 1};
+    hg_probe closed = {.facts = {{"LINE", why, 5}}, .fact_count = 1, .ended = 1};
+    hg_probe crashed = {.facts = {{"FAIL", failed, 10}}, .fact_count = 1, .ending = 256 + 11};
+    hg_probe hangs = {.timed_out = 1, .seconds = 180, .ending = 256 + 9};
+    hg_doctor doctor = {.root = root};
+
+    (void)state;
+    hg_doctor_selftest_row(&doctor, "vk:0", &passes, "export HG_DEVICE=cl:0");
+    hg_doctor_selftest_row(&doctor, "vk:1", &fails, "export HG_DEVICE=cl:0");
+    hg_doctor_selftest_row(&doctor, "vk:2", &closed, "export HG_DEVICE=cl:0");
+    hg_doctor_selftest_row(&doctor, "vk:3", &crashed, "export HG_DEVICE=cl:0");
+    hg_doctor_selftest_row(&doctor, "vk:4", &hangs, "export HG_DEVICE=cl:0");
+    expect(&doctor, "vk:0", HG_DOCTOR_OK, "40 kernel tests passed", NULL);
+    expect(&doctor, "vk:1", HG_DOCTOR_WRONG, "1 of 41 kernel tests failed, first matmul bf16 T0 on",
+           "export HG_DEVICE=cl:0");
+    expect(&doctor, "vk:2", HG_DOCTOR_WRONG, "cannot be tried: no such device", "HG_DEVICE");
+    expect(&doctor, "vk:3", HG_DOCTOR_WRONG, "signal 11", "HG_DEVICE");
+    expect(&doctor, "vk:3", HG_DOCTOR_WRONG, "before that failed matmul", "HG_DEVICE");
+    expect(&doctor, "vk:4", HG_DOCTOR_WRONG, "no answer for 180 s", "HG_DEVICE");
+    hg_doctor_free(&doctor);
+}
+
 static void commands_are_words_of_a_shell(void **state)
 {
     const hg_doctor apt = {.has_apt = 1}, other = {.has_apt = 0};
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(containers_need_an_option, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_that_are_not_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(systems_are_told, set_up, tear_down),
+        cmocka_unit_test(kernels_that_are_wrong_are_named),
         cmocka_unit_test(commands_are_words_of_a_shell),
     };
 

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# headgate doctor with the drivers of this machine: the devices are those of `headgate devices`, their kernels are tried.
+# shellcheck disable=SC2034,SC2154 # lib.sh sets them for the scripts that read it
+. "${0%/*}/lib.sh"
+"$headgate" devices --json >"$work/out" 2>"$work/err"
+selectors=$(sed -n 's/.*"selector": "\([a-z]*:[0-9]*\)".*/\1/p' "$work/out")
+[ -n "$selectors" ] || { echo 'no device with a driver on this machine'; exit 77; }
+checks=$((checks + 1))
+"$headgate" doctor >"$work/out" 2>"$work/err"
+found=$?
+[ $found -le 1 ] || fail "exit code $found"
+for selector in $selectors; do
+    prints "^  (ok|note) +$selector +[^ ]"
+    checks=$((checks + 1))
+    sed -n '/^devices/,/^$/p' "$work/out" | grep "^  note   $selector +cannot be used" >/dev/null ||
+        sed -n '/^selftest/,/^$/p' "$work/out" | grep -Eq "^  ok     $selector +[0-9]+ kernel tests passed" ||
+        fail "the kernels of $selector were not tried, or failed"
+done
+checks=$((checks + 1))
+sed -n '/^Vulkan$/,/^$/p; /^OpenCL$/,/^$/p' "$work/out" | grep -Eq '^  ok     .*(loads, [0-9]+ device|loads: .*[0-9]+ device)' ||
+    fail 'no driver file is said to load'
+nothing_left
+finish
