@@ -24,7 +24,8 @@ for arguments in 'devices' 'devices --json' '--help' 'map --help' '--version' "i
     "tokenize $model x" "detokenize $model --ids 1" "logits $model --ids 1 --device $selector" \
     "logits $model --ids 1 --device $selector --dump -" "metrics $model --ids 1 --device $selector" \
     "metrics $model --ids 1 --device $selector --json" "map $model --ids 1 --device $selector --json" \
-    "map $model --ids 1 --device $selector -o - --format png" "bench $model -p 1 -n 1 -r 1 --device $selector"; do
+    "map $model --ids 1 --device $selector -o - --format png" "exact-hash $model --device $selector" \
+    "exact-hash $model --ids 1 --device $selector --json" "bench $model -p 1 -n 1 -r 1 --device $selector"; do
     checks=$((checks + 1))
     # shellcheck disable=SC2086
     "$headgate" $arguments >/dev/full 2>"$work/err"

@@ -32,6 +32,7 @@ stopped TERM 143 map "$model" --ids - --device "$selector" -o stopped.png
 stopped HUP 129 map "$model" --ids - --device "$selector" -o stopped.png
 stopped INT 130 map "$model" --ids - --device "$selector" --json
 stopped INT 130 logits "$model" --ids - --device "$selector" --dump stopped.safetensors --what all
+stopped INT 130 exact-hash "$model" --ids - --device "$selector"
 stopped TERM 143 metrics "$model" --ids - --device "$selector"
 stopped INT 130 bench "$model" -p 12000 -n 0 --device "$selector"
 ok 'no picture' test ! -e stopped.png

@@ -26,7 +26,15 @@ if(TARGET headgate)
     hg_add_command_test(command_devices.${device} LABELS command TIMEOUT 300 DEVICE ${device}
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/devices.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
+    hg_add_command_test(command_exact_hash.${device} LABELS command TIMEOUT 300 DEVICE ${device}
+      COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/exact_hash.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+              $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   endforeach()
+  hg_add_test(command_exact_pieces SOURCES command/test_exact_pieces.c common/exact_sample.c
+              LIBRARIES hg_command hg_command_base headgate_lib LABELS command TIMEOUT 240 DEVICES ref lavapipe swiftshader pocl)
+  if(TARGET hg_figure)
+    target_link_libraries(test_command_exact_pieces PRIVATE hg_figure)
+  endif()
 
   hg_add_test(command_doctor_rows SOURCES command/test_doctor.c LIBRARIES hg_command hg_command_base headgate_lib LABELS command)
   if(TARGET hg_figure)

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034,SC2154 # lib.sh sets them for the scripts that read it
 . "${0%/*}/lib.sh"
 model=$samples/baseline
-commands='devices demo map logits tokenize detokenize inspect metrics bench doctor'
+commands='devices demo map logits tokenize detokenize inspect metrics bench exact-hash doctor'
 
 code 0 --help
 prints '^Usage: headgate COMMAND'

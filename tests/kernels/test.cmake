@@ -23,10 +23,46 @@ hg_test_entry(kernels_reference.ref ref 300 kernels test_kernels --device ref --
 
 hg_add_kernel_test(kernels_functions SOURCES kernels/test_functions.c LABELS kernels)
 hg_add_kernel_test(kernels_spirv SOURCES kernels/test_spirv.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
-hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c ${PROJECT_SOURCE_DIR}/engine/trial.c $<TARGET_OBJECTS:hg_kernels>
+hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c kernels/hashes.c ${PROJECT_SOURCE_DIR}/engine/trial.c $<TARGET_OBJECTS:hg_kernels>
                    LABELS kernels)
 target_compile_definitions(test_kernels_text PRIVATE HG_TEST_HASHES="${HG_TEST_DATA_ROOT}/tests/kernels/exact-1.txt")
 
 hg_add_kernel_test(kernels_cases SOURCES kernels/test_reference.c kernels/runner.c common/tensors.c ${kernel_parts}
                    LIBRARIES PkgConfig::CJSON Threads::Threads ${CMAKE_DL_LIBS} LABELS kernels TIMEOUT 300
                    DEVICES ${kernel_devices})
+
+# The texts once more by each compiler, unoptimised and optimised, as small libraries. One that is not installed is a case that is skipped.
+if(TARGET hg_command AND TARGET headgate_lib AND NOT HG_SANITIZE)
+  get_target_property(texts hg_kernels SOURCES)
+  list(FILTER texts INCLUDE REGEX "/text\\.c$")
+  file(GLOB text_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/shaders/*.comp ${PROJECT_SOURCE_DIR}/shaders/*.h)
+  string(REGEX REPLACE "/text\\.c" "/row.def" rows "${texts}")
+  set(builds)
+  set(libraries)
+  foreach(compiler gcc clang)
+    find_program(HG_TEXT_${compiler} ${compiler})
+    foreach(level 0 3)
+      if(NOT HG_TEXT_${compiler})
+        list(APPEND builds ${compiler}-O${level}=)
+        continue()
+      endif()
+      set(library ${CMAKE_CURRENT_BINARY_DIR}/text-${compiler}-O${level}.so)
+      add_custom_command(OUTPUT ${library}
+        COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/text_build.sh ${HG_TEXT_${compiler}} -O${level} ${PROJECT_SOURCE_DIR}/shaders ${library} ${texts}
+        DEPENDS ${texts} ${rows} ${text_pages} ${PROJECT_SOURCE_DIR}/shaders/kernels.def ${CMAKE_CURRENT_LIST_DIR}/text_build.sh
+                ${CMAKE_CURRENT_LIST_DIR}/text_lane.c ${CMAKE_CURRENT_LIST_DIR}/text_lane.h
+        COMMENT "kernel texts by ${compiler} -O${level}" VERBATIM)
+      list(APPEND builds ${compiler}-O${level}=${library})
+      list(APPEND libraries ${library})
+    endforeach()
+  endforeach()
+  add_custom_target(hg_text_builds ALL DEPENDS ${libraries})
+  # Not the texts: the program has entries of its own, and an archive gives only what is asked for.
+  hg_add_kernel_test(kernels_builds SOURCES kernels/test_builds.c kernels/hashes.c common/exact_sample.c
+                     LIBRARIES hg_command hg_command_base headgate_lib ${CMAKE_DL_LIBS} LABELS kernels TIMEOUT 240 ARGS ${builds})
+  add_dependencies(test_kernels_builds hg_text_builds)
+  if(TARGET hg_figure)
+    target_link_libraries(test_kernels_builds PRIVATE hg_figure)
+  endif()
+  target_compile_definitions(test_kernels_builds PRIVATE HG_TEST_HASHES="${HG_TEST_DATA_ROOT}/tests/kernels/exact-1.txt")
+endif()

@@ -3,7 +3,7 @@
  * The text as C, without a driver: its bytes do not depend on how a processor treats denormals, on
  * how the grid is cut, on which kernel adds a sum up, or on how a prompt is cut into pieces.
  */
-#include "trial.h"
+#include "hashes.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -295,22 +295,9 @@ static void probabilities_of_written_statistics_sum_to_one(void **state)
     }
 }
 
-/* FNV-1a of what the outputs hold afterwards. */
-static uint64_t hash_of(const hg_trial *call, const uint8_t *block)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (uint32_t b = call->kernel->output; b < call->kernel->bind_count; b++) {
-        for (uint64_t i = 0; i < call->size_bytes[b]; i++)
-            hash = (hash ^ block[call->offset_bytes[b] + i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 /* Lines "kernel shape|dtype|hash", of T0. */
 static uint32_t write_hashes(FILE *file)
 {
-    static const char *const dtypes[] = {"none", "f32", "f16", "bf16"};
     uint32_t lines = 0;
 
     for (uint32_t s = 0; s < hg_shape_count; s++) {
@@ -325,8 +312,8 @@ static uint32_t write_hashes(FILE *file)
             if (block) {
                 hg_trial_oracle(&call, block);
                 (void)fprintf(file, "%s|%s|%016llx\n", hg_shapes[s].name,
-                              dtypes[hg_variants[v].dtype],
-                              (unsigned long long)hash_of(&call, block));
+                              hg_dtype_name(hg_variants[v].dtype),
+                              (unsigned long long)hg_hash_outputs(&call, block));
                 lines++;
             }
             free(block);
