@@ -17,10 +17,11 @@ target_link_libraries(hg_command_base PUBLIC Threads::Threads m)
 
 add_library(
   hg_command OBJECT
-  app.c choice.c compare.c compare_verdict.c compare_json.c compare_page.c compare_table.c cmd_bench.c cmd_compare.c cmd_demo.c cmd_devices.c cmd_inspect.c cmd_logits.c cmd_map.c cmd_metrics.c cmd_tokenize.c
+  app.c choice.c compare.c compare_verdict.c compare_json.c compare_page.c compare_page_chart.c
+  compare_page_maps.c compare_page_style.c compare_page_table.c compare_page_text.c compare_table.c cmd_bench.c cmd_compare.c cmd_demo.c cmd_devices.c cmd_inspect.c cmd_logits.c cmd_map.c cmd_metrics.c cmd_tokenize.c
   commands.c device_list.c digest.c dump.c evaluate.c machine.c maps.c picture.c prompt.c provenance.c record.c source.c spool.c stage_frame.c stage_judge.c trace.c)
 target_compile_definitions(hg_command PRIVATE HG_SAMPLES_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/samples")
-target_link_libraries(hg_command PUBLIC hg_command_base PkgConfig::LIBCRYPTO)
+target_link_libraries(hg_command PUBLIC hg_command_base hg_raster PkgConfig::LIBCRYPTO)
 target_sources(hg_command PRIVATE cmd_exact_hash.c exact_hash.c samples.c shipped.c)
 # The doctor reads manifests (JSON) and opens drivers as a loader does.
 target_sources(hg_command PRIVATE cmd_doctor.c doctor_access.c doctor_ask.c doctor_devices.c doctor_driver.c

@@ -23,6 +23,13 @@ hg_result hg_compare_write_page(const hg_compare_report *report, hg_output *outp
 
 /* The text of a token, made printable, or "" */
 const char *hg_compare_token(const hg_compare_report *report, int64_t token, char text[64]);
+/* Distance end to end as a share of its bound; 0 where it was not measured. */
+double hg_stage_free_share(const hg_stage_row *row);
+/* "0", "0.013", "1.2e+04", "beyond" where nothing is allowed. */
+const char *hg_share_text(double share, char text[16]);
+/* Row i begins a kind of stage: the row of that kind that is nearest to its bounds; else
+ * UINT32_MAX. */
+uint32_t hg_stage_nearest(const hg_compare_side *side, uint32_t i);
 /* "vk:0 (llvmpipe ..., Mesa 22.3.6), fp32". */
 const char *hg_compare_title(const hg_compare_side *side, char text[800]);
 

@@ -48,8 +48,7 @@ static hg_result print_sides(const hg_compare_report *report, hg_output *output)
     return res;
 }
 
-/* A share of a bound: "0", "0.013", "1.2e+04", "beyond" where nothing is allowed. */
-static const char *share_text(double share, char text[16])
+const char *hg_share_text(double share, char text[16])
 {
     if (share == 0)
         snprintf(text, 16, "0");
@@ -60,11 +59,33 @@ static const char *share_text(double share, char text[16])
     return text;
 }
 
-static double free_share(const hg_stage_row *row)
+double hg_stage_free_share(const hg_stage_row *row)
 {
     if (!row->is_measured || row->difference.distance == 0)
         return 0;
     return row->bound > 0 ? row->difference.distance / row->bound : INFINITY;
+}
+
+/* How much a row has to say among those of its name: 0 to infinity. */
+static double weight(const hg_stage_row *row)
+{
+    const double f = hg_stage_free_share(row);
+
+    return row->excess.worst > f ? row->excess.worst : f;
+}
+
+uint32_t hg_stage_nearest(const hg_compare_side *side, uint32_t i)
+{
+    uint32_t best = i;
+
+    for (uint32_t j = 0; j < i; j++)
+        if (strcmp(side->rows[j].head.name, side->rows[i].head.name) == 0)
+            return UINT32_MAX;
+    for (uint32_t j = i + 1; j < side->row_count; j++)
+        if (strcmp(side->rows[j].head.name, side->rows[i].head.name) == 0 &&
+            weight(&side->rows[j]) > weight(&side->rows[best]))
+            best = j;
+    return best;
 }
 
 static hg_result print_row(const hg_compare_report *report, const hg_stage_row *row,
@@ -86,41 +107,25 @@ static hg_result print_row(const hg_compare_report *report, const hg_stage_row *
     if (!row->is_measured)
         return hg_output_format(output, "%-14s %5s %9s %9s %9s %6s %8s %8s\n", row->head.name,
                                 layer, "-", "-", "-", row->is_other ? "other" : "same", "-",
-                                row->is_isolated ? share_text(row->excess.worst, isolated) : "-");
+                                row->is_isolated ? hg_share_text(row->excess.worst, isolated)
+                                                 : "-");
     return hg_output_format(
         output, "%-14s %5s %9.2g %9.2g %9.2g %5.1f%% %8s %8s  %s\n", row->head.name, layer,
         d->max_abs, d->nmse, 1 - d->cosine, 100.0 * (double)d->differing / (double)d->count,
-        share_text(free_share(row), free_text),
-        row->is_isolated ? share_text(row->excess.worst, isolated) : "-", where);
+        hg_share_text(hg_stage_free_share(row), free_text),
+        row->is_isolated ? hg_share_text(row->excess.worst, isolated) : "-", where);
 }
 
-/* How much a row has to say among those of its name: 0 to infinity. */
-static double weight(const hg_stage_row *row)
-{
-    const double f = free_share(row);
-
-    return row->excess.worst > f ? row->excess.worst : f;
-}
-
-/* Per kind of stage the layer that is nearest to its bounds, in the order of the first layer. */
 static hg_result print_kinds(const hg_compare_report *report, const hg_compare_side *side,
                              hg_output *output)
 {
     hg_result res = HG_OK;
 
     for (uint32_t i = 0; i < side->row_count && res == HG_OK; i++) {
-        const hg_stage_row *best = &side->rows[i];
-        int is_first = 1;
+        const uint32_t nearest = hg_stage_nearest(side, i);
 
-        for (uint32_t j = 0; j < i && is_first; j++)
-            is_first = strcmp(side->rows[j].head.name, best->head.name) != 0;
-        if (!is_first)
-            continue;
-        for (uint32_t j = i + 1; j < side->row_count; j++)
-            if (strcmp(side->rows[j].head.name, best->head.name) == 0 &&
-                weight(&side->rows[j]) > weight(best))
-                best = &side->rows[j];
-        res = print_row(report, best, output);
+        if (nearest != UINT32_MAX)
+            res = print_row(report, &side->rows[nearest], output);
     }
     return res;
 }

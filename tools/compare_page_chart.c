@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The chart of a page: every stage in the order of execution, and its share of what is allowed. */
+#include "compare_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In units of the viewBox; zero has no logarithm, so it lies on a line of its own below. */
+enum { WIDTH = 1080, LEFT = 58, RIGHT = 12, TOP = 34, PLOT = 220, ZERO = 22, BOTTOM = 34 };
+enum { HEIGHT = TOP + PLOT + ZERO + BOTTOM };
+
+typedef struct chart {
+    const hg_compare_side *side;
+    hg_output *output;
+    int low, high; /* decades */
+    double step;   /* from a stage to the next */
+} chart;
+
+static double x_of(const chart *c, uint32_t row)
+{
+    return LEFT + ((double)row + 0.5) * c->step;
+}
+
+static double y_of(const chart *c, double share)
+{
+    double decade;
+
+    if (share == 0)
+        return TOP + PLOT + ZERO - 6;
+    if (!isfinite(share))
+        return TOP;
+    decade = log10(share);
+    decade = decade < c->low ? c->low : decade > c->high ? c->high : decade;
+    return TOP + PLOT * (c->high - decade) / (c->high - c->low);
+}
+
+/* Above 1 there is always a decade, so that the line at 1 has two sides. */
+static void settle_decades(chart *c)
+{
+    double least = 0.1, most = 10;
+
+    for (uint32_t i = 0; i < c->side->row_count; i++) {
+        const hg_stage_row *row = &c->side->rows[i];
+        const double shares[] = {hg_stage_free_share(row),
+                                 row->is_isolated ? row->excess.worst : 0};
+
+        for (int k = 0; k < 2; k++) {
+            if (shares[k] > 0 && shares[k] < least)
+                least = shares[k];
+            if (isfinite(shares[k]) && shares[k] > most)
+                most = shares[k];
+        }
+    }
+    c->low = least < 1e-6 ? -6 : (int)floor(log10(least));
+    c->high = most > 1e12 ? 12 : (int)ceil(log10(most));
+    c->step = (double)(WIDTH - LEFT - RIGHT) / (c->side->row_count ? c->side->row_count : 1);
+}
+
+static void put_scale(const chart *c)
+{
+    const int every = (c->high - c->low + 7) / 8;
+    const double one = y_of(c, 1);
+
+    hg_page_put(c->output,
+                "<rect class=\"zone\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%.1f\"/>\n", LEFT,
+                TOP, WIDTH - LEFT - RIGHT, one - TOP);
+    for (int d = c->low; d <= c->high; d++) {
+        const double y = y_of(c, pow(10, d));
+
+        if (d == 0 || (d - c->low) % every)
+            continue;
+        hg_page_put(c->output,
+                    "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
+                    "text-anchor=\"end\">%g</text>\n",
+                    LEFT, y, WIDTH - RIGHT, LEFT - 6, y + 4, pow(10, d));
+    }
+    hg_page_put(c->output,
+                "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
+                "text-anchor=\"end\">0</text>\n",
+                LEFT, y_of(c, 0), WIDTH - RIGHT, LEFT - 6, y_of(c, 0) + 4);
+    hg_page_put(c->output,
+                "<path class=\"one\" d=\"M%d %.1fH%d\"/><text class=\"onetext\" x=\"%d\" "
+                "y=\"%.1f\" text-anchor=\"end\">1</text>\n",
+                LEFT, one, WIDTH - RIGHT, LEFT - 6, one + 4);
+}
+
+/* Stages that follow each other in one layer; maps are made after the prompt, layer by layer. */
+static int group_of(const hg_stage_row *row)
+{
+    return strcmp(row->head.name, "attn_probs") == 0 ? -2 : row->head.layer;
+}
+
+static void put_layers(const chart *c)
+{
+    const hg_compare_side *side = c->side;
+    uint32_t shade = 0;
+
+    for (uint32_t i = 0, next; i < side->row_count; i = next) {
+        const int group = group_of(&side->rows[i]);
+        double wide;
+        char text[32];
+
+        for (next = i + 1; next < side->row_count && group_of(&side->rows[next]) == group;)
+            next++;
+        wide = c->step * (next - i);
+        if (shade++ % 2)
+            hg_page_put(c->output,
+                        "<rect class=\"band\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
+                        LEFT + c->step * i, TOP, wide, PLOT + ZERO);
+        if (group == -2)
+            snprintf(text, sizeof(text), "maps");
+        else
+            snprintf(text, sizeof(text), "%s%d", wide > 56 ? "layer " : "", group + 1);
+        if (group != -1 && wide > 16)
+            hg_page_put(c->output, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+                        LEFT + c->step * i + wide / 2, HEIGHT - BOTTOM + 18, text);
+    }
+}
+
+static void put_point(const chart *c, uint32_t index, double share, int is_beyond, int isolated)
+{
+    const hg_stage_head *head = &c->side->rows[index].head;
+    const double x = x_of(c, index), y = y_of(c, share);
+    const double size = is_beyond ? 4.5 : c->step > 7 ? 3 : c->step > 4 ? 2.2 : 1.5;
+    const char *kind = is_beyond ? "bad" : isolated ? "alone" : "end";
+    char label[64];
+
+    hg_stage_head_label(head, label); /* checked when it was read: letters, digits, _ */
+    if (isolated)
+        hg_page_put(c->output,
+                    "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">"
+                    "<title>%s, isolated: %.3g</title></rect>\n",
+                    kind, x - size, y - size, 2 * size, 2 * size, label, share);
+    else
+        hg_page_put(c->output,
+                    "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">"
+                    "<title>%s, end to end: %.3g</title></circle>\n",
+                    kind, x, y, size, label, share);
+}
+
+static void put_points(const chart *c)
+{
+    const hg_compare_side *side = c->side;
+    int pen_down = 0;
+
+    hg_page_put(c->output, "<path class=\"line\" d=\"");
+    for (uint32_t i = 0; i < side->row_count; i++) {
+        const hg_stage_row *row = &side->rows[i];
+
+        if (row->is_measured)
+            hg_page_put(c->output, "%c%.1f %.1f", pen_down ? 'L' : 'M', x_of(c, i),
+                        y_of(c, hg_stage_free_share(row)));
+        pen_down = row->is_measured != 0;
+    }
+    hg_page_put(c->output, "\"/>\n");
+    for (uint32_t i = 0; i < side->row_count; i++) {
+        const hg_stage_row *row = &side->rows[i];
+
+        if (row->is_measured)
+            put_point(c, i, hg_stage_free_share(row), row->is_beyond != 0, 0);
+        if (row->is_isolated)
+            put_point(c, i, row->excess.worst, row->excess.beyond != 0, 1);
+    }
+}
+
+/* The stage that decided, named where there is room. */
+static void put_decision(const chart *c)
+{
+    const hg_compare_side *side = c->side;
+    char label[64];
+    double x;
+
+    if (side->decisive >= side->row_count)
+        return;
+    x = x_of(c, side->decisive);
+    hg_page_put(c->output,
+                "<path class=\"mark\" d=\"M%.1f %dV%d\"/><text class=\"onetext\" x=\"%.1f\" "
+                "y=\"%d\" text-anchor=\"%s\">%s: %s</text>\n",
+                x, TOP - 8, TOP + PLOT + ZERO, x, TOP - 14,
+                x > WIDTH * 0.66  ? "end"
+                : x < WIDTH * 0.2 ? "start"
+                                  : "middle",
+                side->decisive_pass == HG_PASS_ISOLATED ? "isolated, the first beyond its bounds"
+                                                        : "end to end, the first that differs",
+                hg_stage_head_label(&side->rows[side->decisive].head, label));
+}
+
+void hg_page_chart(const hg_compare_report *report, uint32_t side, hg_output *output)
+{
+    chart c = {.side = &report->comparison->sides[side], .output = output};
+    char free_worst[16], isolated_worst[16];
+
+    settle_decades(&c);
+    hg_page_put(output,
+                "<div class=\"scroll chart\" tabindex=\"0\" role=\"region\" aria-label=\"chart of "
+                "all stages\">\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%u stages in "
+                "order of execution; the largest share of the bound is %s end to end and %s "
+                "isolated\">\n",
+                WIDTH, HEIGHT, c.side->row_count, hg_share_text(c.side->worst_free, free_worst),
+                hg_share_text(c.side->worst_isolated, isolated_worst));
+    put_layers(&c);
+    put_scale(&c);
+    put_points(&c);
+    put_decision(&c);
+    hg_page_put(output,
+                "</svg></div>\n<p class=\"soft legend\"><span><i class=\"key\"></i>end to "
+                "end</span><span><i class=\"key alone\"></i>isolated: each kernel on the "
+                "reference&#39;s inputs</span> Share of what is allowed, logarithmic; above 1 is a "
+                "fault.</p>\n");
+}
