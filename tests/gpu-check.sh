@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The device checks on a machine with a GPU: kernels, models against the original's numbers, exact mode against the reference's bytes, validation,
-# smallest limits, speed. Builds and fetches nothing: takes the bundle of tests/gpu-bundle.sh, and the reference files from the checkout.
+# The device checks on a machine with a GPU: kernels, models against the original's numbers, exact mode against the reference's bytes and the
+# shipped hashes, validation, smallest limits, speed. Builds and fetches nothing: takes the bundle of tests/gpu-bundle.sh, and the reference files
+# from the checkout.
 #   sh tests/gpu-check.sh BUNDLE [-o FILE] [--seconds N] [--device SEL]... [--preset NAME]
 #     -o FILE        everything as one JSON document (default: gpu-check.json)
 #     --seconds N    no step starts after N seconds (default: 420); those that did not run are named
@@ -17,7 +18,7 @@ while [ $# -gt 0 ]; do
     --seconds) budget=$2; shift 2 ;;
     --device) devices="$devices $2"; shift 2 ;;
     --preset) preset=$2; shift 2 ;;
-    -*) sed -n '5,10s/^# \{0,1\}//p' tests/gpu-check.sh >&2; exit 2 ;;
+    -*) sed -n '6,11s/^# \{0,1\}//p' tests/gpu-check.sh >&2; exit 2 ;;
     *) bundle=$1; shift ;;
     esac
 done
@@ -78,11 +79,16 @@ if [ -z "$devices" ]; then
 fi
 
 # First what is quick and tells most, for every device; the speed of each comes last.
+: >"$work/hashes"
 for device in $devices; do
     n=$(echo "$device" | tr -d ':')
     step "kernels-$n" 90 "$bin/test_kernels" --device "$device"
     step "golden-$n" 90 "$bin/test_golden" --device "$device" --cuts few
     step "exact-$n" 90 "$bin/test_golden" --device "$device" --precision exact --cuts none
+    for name in baseline gate_elementwise gate_headwise; do
+        step "hash-$n-$name" 60 "$bin/headgate" exact-hash "tools/samples/$name" --samples tools/samples --device "$device" --check --json
+        [ ! -s "$work/hash-$n-$name.out" ] || { printf ',' && cat "$work/hash-$n-$name.out"; } >>"$work/hashes"
+    done
     step "minimum-$n" 90 "$bin/test_golden" --device "$device" --precision exact --limits spec-minimum --cuts none
 done
 if [ "$preset" = tiny ]; then prompts=32,128; else prompts=128,512,2048; fi
@@ -99,7 +105,8 @@ done
 {
     printf '{"schema":1,"kind":"gpu-check","commit":"%s","seconds":%s,"passed":%s,"failed":%s,"devices":' "$(cat "$bin/commit")" "$(elapsed)" "$ran" "$failed"
     if [ -s "$work/devices.json" ]; then cat "$work/devices.json"; else printf null; fi
-    printf ',"steps":[%s],"benches":[%s]}\n' "$(sed 's/^,//' "$work/steps")" "$(sed '1s/^,//' "$work/benches")"
+    printf ',"steps":[%s],"exact_hashes":[%s],"benches":[%s]}\n' "$(sed 's/^,//' "$work/steps")" "$(sed '1s/^,//' "$work/hashes")" \
+        "$(sed '1s/^,//' "$work/benches")"
 } >"$out"
 echo "gpu-check: $ran steps passed, $failed failed, $(elapsed) s, $out"
 [ $failed = 0 ]
