@@ -39,6 +39,9 @@ typedef enum hg_option_id {
     HG_OPTION_DEVICE,
     HG_OPTION_DEVICES, /* may be given several times, or be "all" */
     HG_OPTION_REPLAY,
+    HG_OPTION_RUNS, /* --replay of selftest */
+    HG_OPTION_QUICK,
+    HG_OPTION_FULL,
     HG_OPTION_SAVE,
     HG_OPTION_VALUES,
     HG_OPTION_LOAD,

@@ -17,6 +17,7 @@ extern const hg_command hg_command_metrics;
 extern const hg_command hg_command_bench;
 extern const hg_command hg_command_compare;
 extern const hg_command hg_command_exact_hash;
+extern const hg_command hg_command_selftest;
 extern const hg_command hg_command_doctor;
 
 const hg_command *const *hg_commands(uint32_t *count);

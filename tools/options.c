@@ -76,6 +76,10 @@ static const hg_option table[HG_OPTION_COUNT] = {
          0},
     [HG_OPTION_REPLAY] = {"replay", "N",
                           "run the same work N times on each device and compare the bits", 0},
+    [HG_OPTION_RUNS] = {"replay", "N",
+                        "runs of each shape, compared bit for bit (default: 5, with --quick 2)", 0},
+    [HG_OPTION_QUICK] = {"quick", NULL, "a few shapes of each kernel: about a second", 0},
+    [HG_OPTION_FULL] = {"full", NULL, "every shape of each kernel (default)", 0},
     [HG_OPTION_SAVE] = {"save", "FILE",
                         "keep the first device's stages for --load on another machine (.hgr)", 0},
     [HG_OPTION_VALUES] =

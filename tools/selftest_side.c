@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* A child tells row by row; the parent believes nothing but sizes and terminated strings. */
+#include "selftest_side.h"
+
+#include "child.h"
+#include "interrupt.h"
+#include "message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The same program on both ends: structs travel as they are. */
+typedef struct wire_row {
+    uint32_t verdict, replays;
+    char kernel[32], tier[8], dtype[8], shape[64], detail[256];
+} wire_row;
+
+typedef struct wire_step {
+    char kernel[32];
+    uint64_t done, total;
+} wire_step;
+
+typedef struct wire_end {
+    int32_t result;
+    uint32_t complaints;
+    char error[400];
+} wire_end;
+
+/* ---- in the child ---- */
+
+typedef struct child_job {
+    const hg_selftest_job *job;
+    const hg_selftest_side *side;
+    int fd;
+    int broken; /* nobody reads any more */
+} child_job;
+
+static void tell(child_job *c, const char tag[4], const void *payload, size_t bytes)
+{
+    if (hg_frame_write(c->fd, tag, payload, bytes) != HG_OK)
+        c->broken = 1;
+}
+
+static void send_row(void *user, const hg_selftest_row *row)
+{
+    wire_row wire = {.verdict = (uint32_t)row->verdict, .replays = row->replays};
+
+    snprintf(wire.kernel, sizeof(wire.kernel), "%s", row->kernel);
+    snprintf(wire.tier, sizeof(wire.tier), "%s", row->tier);
+    snprintf(wire.dtype, sizeof(wire.dtype), "%s", row->dtype);
+    snprintf(wire.shape, sizeof(wire.shape), "%s", row->shape);
+    snprintf(wire.detail, sizeof(wire.detail), "%s", row->detail);
+    tell(user, "ROWS", &wire, sizeof(wire));
+}
+
+static int send_step(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    child_job *c = user;
+    wire_step wire = {.done = done, .total = total};
+
+    snprintf(wire.kernel, sizeof(wire.kernel), "%s", what);
+    tell(c, "STEP", &wire, sizeof(wire));
+    return c->broken || hg_interrupt_pending();
+}
+
+static int child_work(void *user, int fd)
+{
+    child_job *c = user;
+    hg_selftest_params level = c->job->level;
+    hg_device_info device = {.struct_size = sizeof(device)};
+    hg_engine *engine = NULL;
+    wire_end end = {0};
+    hg_log log;
+    hg_result res;
+
+    c->fd = fd;
+    hg_message_keep(end.error, sizeof(end.error));
+    log = hg_message_log();
+    level.progress = (hg_progress){send_step, c};
+    HG_TRY(hg_machine_engine(c->job->app, &c->side->choice, &log, &engine));
+    HG_TRY(hg_engine_describe(engine, &device));
+    tell(c, "DEVI", &device, sizeof(device));
+    HG_TRY(hg_selftest(engine, &level, send_row, c));
+out:
+    end.result = (int32_t)res;
+    end.complaints = engine ? hg_engine_validation_messages(engine) : 0;
+    hg_engine_destroy(&engine);
+    tell(c, "DONE", &end, sizeof(end));
+    return hg_exit_code(res);
+}
+
+/* ---- in the parent ---- */
+
+typedef struct reader {
+    const hg_selftest_job *job;
+    hg_selftest_side *side;
+    hg_child child;
+    wire_row last; /* the row that was told last */
+    int is_done;
+} reader;
+
+static hg_result read_whole(reader *r, const hg_frame *frame, void *out, size_t bytes)
+{
+    if (frame->bytes != bytes)
+        return HG_ERR_FILE;
+    return hg_child_read(&r->child, r->job->timeout_s, out, bytes);
+}
+
+static hg_selftest_line *line_of(hg_selftest_side *side, const wire_row *row)
+{
+    hg_selftest_line *line = &side->lines[side->line_count];
+
+    for (uint32_t i = side->line_count; i-- > 0;) {
+        hg_selftest_line *known = &side->lines[i];
+
+        if (strcmp(known->kernel, row->kernel) == 0 && strcmp(known->tier, row->tier) == 0 &&
+            strcmp(known->dtype, row->dtype) == 0)
+            return known;
+    }
+    if (side->line_count == HG_SELFTEST_ROWS_MAX)
+        return NULL;
+    side->line_count++;
+    memset(line, 0, sizeof(*line));
+    memcpy(line->kernel, row->kernel, sizeof(line->kernel));
+    memcpy(line->tier, row->tier, sizeof(line->tier));
+    memcpy(line->dtype, row->dtype, sizeof(line->dtype));
+    return line;
+}
+
+static hg_result take_row(reader *r, wire_row *row)
+{
+    hg_selftest_line *line;
+
+    row->kernel[sizeof(row->kernel) - 1] = row->tier[sizeof(row->tier) - 1] = '\0';
+    row->dtype[sizeof(row->dtype) - 1] = row->shape[sizeof(row->shape) - 1] = '\0';
+    row->detail[sizeof(row->detail) - 1] = '\0';
+    hg_message_defuse(row->detail);
+    line = row->verdict <= HG_SELFTEST_SKIPPED ? line_of(r->side, row) : NULL;
+    if (!line)
+        return HG_ERR_FILE;
+    line->replays = row->replays;
+    if (row->verdict == HG_SELFTEST_SKIPPED) {
+        line->verdict = HG_SELFTEST_SKIPPED;
+        snprintf(line->first, sizeof(line->first), "%s", row->detail);
+        return HG_OK;
+    }
+    line->shapes++;
+    line->passed += row->verdict == HG_SELFTEST_PASSED;
+    if (row->verdict == HG_SELFTEST_FAILED && line->verdict == HG_SELFTEST_PASSED) {
+        line->verdict = HG_SELFTEST_FAILED;
+        r->side->failed++;
+        snprintf(line->first, sizeof(line->first), "%s: %s", row->shape, row->detail);
+    }
+    r->last = *row;
+    return HG_OK;
+}
+
+static void take_step(reader *r, wire_step *step)
+{
+    char title[HG_NAME_SIZE + 40];
+
+    step->kernel[sizeof(step->kernel) - 1] = '\0';
+    snprintf(title, sizeof(title), "%s %s",
+             *r->side->device.selector ? r->side->device.selector : r->side->label, step->kernel);
+    hg_message_defuse(title);
+    (void)hg_meter_step(&r->job->app->meter, title, step->done, step->total);
+}
+
+static void take_end(reader *r, wire_end *end)
+{
+    end->error[sizeof(end->error) - 1] = '\0';
+    r->is_done = 1;
+    r->side->complaints = end->complaints;
+    r->side->result = (hg_result)end->result;
+    if (end->result != HG_OK)
+        snprintf(r->side->failure, sizeof(r->side->failure), "%s",
+                 *end->error ? end->error : hg_result_name((hg_result)end->result));
+}
+
+static hg_result take_frame(reader *r)
+{
+    hg_frame frame;
+    wire_step step;
+    wire_row row;
+    wire_end end;
+    hg_result res;
+
+    HG_TRY(hg_child_next(&r->child, r->job->timeout_s, &frame));
+    if (strcmp(frame.tag, "DEVI") == 0) {
+        hg_device_info *device = &r->side->device;
+
+        HG_TRY(read_whole(r, &frame, device, sizeof(*device)));
+        device->selector[sizeof(device->selector) - 1] = '\0';
+        device->name[sizeof(device->name) - 1] = '\0';
+        device->driver[sizeof(device->driver) - 1] = '\0';
+        device->driver_version[sizeof(device->driver_version) - 1] = '\0';
+        device->api_version[sizeof(device->api_version) - 1] = '\0';
+    } else if (strcmp(frame.tag, "ROWS") == 0) {
+        HG_TRY(read_whole(r, &frame, &row, sizeof(row)));
+        res = take_row(r, &row);
+    } else if (strcmp(frame.tag, "STEP") == 0) {
+        HG_TRY(read_whole(r, &frame, &step, sizeof(step)));
+        take_step(r, &step);
+    } else if (strcmp(frame.tag, "DONE") == 0) {
+        HG_TRY(read_whole(r, &frame, &end, sizeof(end)));
+        take_end(r, &end);
+    } else {
+        res = HG_ERR_FILE;
+    }
+out:
+    return res;
+}
+
+/* How the child ended when it did not say so itself. */
+static void say_end(reader *r, hg_result res, int ending)
+{
+    hg_selftest_side *side = r->side;
+    char how[128], after[128] = "before its first kernel";
+
+    if (*r->last.kernel)
+        snprintf(after, sizeof(after), "after kernel %s %s, shape %s", r->last.kernel,
+                 r->last.dtype, r->last.shape);
+    hg_message_defuse(after);
+    side->result = HG_ERR_DRIVER;
+    if (res == HG_TIMEOUT)
+        snprintf(side->failure, sizeof(side->failure),
+                 "the driver hung %s: no sign of life for %u s, its process was ended", after,
+                 r->job->timeout_s);
+    else if (ending >= 256)
+        snprintf(side->failure, sizeof(side->failure), "the driver crashed %s: its process was %s",
+                 after, hg_child_describe(ending, how));
+    else
+        snprintf(side->failure, sizeof(side->failure), "its process ended early, %s: %s", after,
+                 hg_child_describe(ending, how));
+}
+
+hg_result hg_selftest_side_run(const hg_selftest_job *job, hg_selftest_side *side)
+{
+    child_job child = {.job = job, .side = side};
+    reader r = {.job = job, .side = side};
+    hg_result res;
+    int ending;
+
+    side->lines = calloc(HG_SELFTEST_ROWS_MAX + 1, sizeof(*side->lines));
+    if (!side->lines)
+        return hg_message_fail(HG_ERR_HOST_MEMORY, "out of memory");
+    res = hg_child_start(&r.child, child_work, &child);
+    if (res != HG_OK)
+        return res;
+    while (res == HG_OK && !r.is_done)
+        res = take_frame(&r);
+    ending = hg_child_stop(&r.child, res == HG_OK || res == HG_ERR_FILE ? 3 : 0);
+    hg_meter_stop(&job->app->meter);
+    if (res == HG_CANCELLED || hg_interrupt_pending())
+        return HG_CANCELLED;
+    /* A driver that crashes while it is closed has crashed. */
+    if (!r.is_done || ending >= 256)
+        say_end(&r, res, ending);
+    return HG_OK;
+}
+
+void hg_selftest_side_free(hg_selftest_side *side)
+{
+    free(side->lines);
+    side->lines = NULL;
+}
