@@ -335,12 +335,12 @@ static hg_result take_later_run(reader *r, const uint8_t payload[8])
 
     if (!side || run < 2 || run > r->params->runs || stage >= r->reference->count)
         return rubbish(r, "a run that was not asked for");
+    if (side->runs_differ == 0 || stage < side->runs_stage)
+        side->runs_stage = stage;
     if (run != side->runs) {
         side->runs_differ++;
         side->runs = run;
     }
-    if (side->runs_differ == 1 || stage < side->runs_stage)
-        side->runs_stage = stage;
     return HG_OK;
 }
 

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# headgate compare: seeded faults are found and named, healthy devices are never called different.
+if(TARGET hg_command AND TARGET headgate_lib)
+  set(compare_parts hg_command hg_command_base headgate_lib)
+  if(TARGET hg_figure)
+    list(APPEND compare_parts hg_figure)
+  endif()
+  hg_add_test(compare_faults SOURCES compare/test_faults.c compare/faults.c compare/fault_wrapper.c compare/fixture.c
+              LIBRARIES ${compare_parts} LABELS compare TIMEOUT 300)
+  target_include_directories(test_compare_faults PRIVATE ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/shaders)
+endif()
+if(TARGET hg_command AND TARGET headgate_lib)
+  # 20 models here; 200 by hand or under --full: test_compare_calm --device SEL --count 200.
+  hg_add_test(compare_calm SOURCES compare/test_calm.c compare/fixture.c LIBRARIES ${compare_parts} LABELS compare TIMEOUT 300
+              DEVICES ref lavapipe swiftshader pocl)
+endif()
