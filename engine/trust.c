@@ -56,14 +56,22 @@ static void demote(hg_engine *engine, const hg_variant *variant)
     pthread_mutex_unlock(&engine->lock);
 }
 
+/* " bf16"; "" where there are no weights. */
+static const char *type_of(const hg_variant *variant)
+{
+    static const char *const names[] = {"", " f32", " f16", " bf16"};
+
+    return names[variant->dtype];
+}
+
 static void warn(const hg_engine *engine, const hg_variant *wrong, const hg_variant *instead,
                  const char *why)
 {
     const hg_device_info *device = &engine->plan.device;
 
     hg_say(&engine->log, HG_LOG_WARNING,
-           "kernel %s (%s %s) is wrong on %s (%s; %s %s) and is not used there, tier %s is: %s",
-           hg_kernels[wrong->kernel].name, hg_tier_name(wrong->tier), hg_dtype_name(wrong->dtype),
+           "kernel %s (%s%s) is wrong on %s (%s; %s %s) and is not used there, tier %s is: %s",
+           hg_kernels[wrong->kernel].name, hg_tier_name(wrong->tier), type_of(wrong),
            device->selector, device->name, device->driver, device->driver_version,
            hg_tier_name(instead->tier), why);
 }
@@ -74,11 +82,11 @@ static hg_result refuse(const hg_engine *engine, const hg_variant *wrong, const 
     const int exact = engine->plan.precision == HG_PRECISION_EXACT;
 
     return hg_fail(&engine->log, HG_ERR_DRIVER,
-                   "%skernel %s (%s %s) is wrong on %s (%s; %s %s): %s: use another device, or the "
+                   "%skernel %s (%s%s) is wrong on %s (%s; %s %s): %s: use another device, or the "
                    "reference (ref)",
                    exact ? "precision exact cannot be had: " : "", hg_kernels[wrong->kernel].name,
-                   hg_tier_name(wrong->tier), hg_dtype_name(wrong->dtype), device->selector,
-                   device->name, device->driver, device->driver_version, why);
+                   hg_tier_name(wrong->tier), type_of(wrong), device->selector, device->name,
+                   device->driver, device->driver_version, why);
 }
 
 static hg_result try_variant(hg_engine *engine, hg_trust *trust, const hg_variant *variant)

@@ -48,6 +48,12 @@ if(TARGET headgate)
   target_compile_definitions(doctor_crash PRIVATE DOCTOR_DRIVER=1)
   target_compile_definitions(doctor_hang PRIVATE DOCTOR_DRIVER=2)
   target_compile_definitions(doctor_exit PRIVATE DOCTOR_DRIVER=3)
+  foreach(device ref lavapipe swiftshader pocl)
+    hg_test_selector(selector ${device})
+    hg_add_command_test(command_selftest.${device} LABELS command TIMEOUT 300 DEVICE ${device}
+      COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/selftest.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+              $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector} $<TARGET_FILE_DIR:doctor_plain>)
+  endforeach()
   hg_add_command_test(command_doctor LABELS command TIMEOUT 240 DEVICE none
     COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/doctor.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
             $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ref $<TARGET_FILE_DIR:doctor_plain>)
