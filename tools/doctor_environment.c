@@ -83,6 +83,10 @@ void hg_doctor_environment(hg_doctor *doctor)
         qsort(lines, count, sizeof(lines[0]), by_text);
     for (size_t i = 0; i < count; i++)
         tell_variable(doctor, lines[i]);
+    if (!hg_doctor_variable("PATH"))
+        hg_doctor_add(doctor, HG_DOCTOR_NOTE, "environment", "PATH",
+                      "export PATH=/usr/local/bin:/usr/bin:/bin",
+                      "not set: drivers that call a linker do not find it");
     if (count == 0)
         hg_doctor_add(doctor, HG_DOCTOR_OK, "environment", "variables", NULL,
                       "none is set that changes what loaders, drivers or headgate do");

@@ -16,6 +16,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+static const char other_cache[] = "export XDG_CACHE_HOME=/var/tmp/cache-$(id -u)";
+static const char other_hub[] = "export HF_HUB_CACHE=/var/tmp/models-$(id -u)";
+
 enum { NAMES_MAX = 40, MODELS_MAX = 500, FILES_MAX = 100000, DEPTH_MAX = 16 };
 
 /* --- models ------------------------------------------------------------------------------- */
@@ -91,37 +94,53 @@ static void tell_models(hg_doctor *doctor, const char *hub, const hg_probe *prob
         hg_doctor_add(doctor, HG_DOCTOR_OK, "models", "in the cache", NULL,
                       "%s can be run%s; %s of another kind or not complete", runs, names, rest);
     else
-        hg_doctor_add(doctor, HG_DOCTOR_WRONG, "models", "in the cache",
-                      "export HF_HUB_CACHE=$HOME/models", "reading %s %s", hub,
-                      hg_probe_failure(probe, text));
+        hg_doctor_add(doctor, HG_DOCTOR_WRONG, "models", "in the cache", other_hub, "reading %s %s",
+                      hub, hg_probe_failure(probe, text));
+}
+
+/* A folder of this user's, whose mode alone is in the way. */
+static int is_ours(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
+static const char *own_mode(const char *path, char text[HG_COMMAND_SIZE])
+{
+    char quoted[HG_COMMAND_SIZE];
+
+    snprintf(text, HG_COMMAND_SIZE, "chmod -R u+rwX %.*s", HG_PATH_SIZE,
+             hg_doctor_quote(path, quoted));
+    return text;
 }
 
 static void look_at_models(hg_doctor *doctor)
 {
     const char *hub = doctor->app->hub_dir;
-    char command[HG_COMMAND_SIZE], quoted[HG_COMMAND_SIZE];
+    char command[HG_COMMAND_SIZE];
     const hg_question question = {.file = hub};
+    const char *why;
     hg_probe probe;
     hg_result res;
     DIR *folder;
 
     if (!*hub) {
-        hg_doctor_add(doctor, HG_DOCTOR_NOTE, "models", "folder",
-                      "export HF_HUB_CACHE=/path/to/models",
+        hg_doctor_add(doctor, HG_DOCTOR_NOTE, "models", "folder", other_hub,
                       "no Hugging Face cache: neither HOME nor HF_HOME is set");
         return;
     }
     folder = opendir(hub);
+    why = strerror(errno);
     if (!folder && errno == ENOENT) {
         hg_doctor_add(doctor, HG_DOCTOR_OK, "models", "folder", NULL,
                       "%s is not there: no models of Hugging Face, folders work all the same", hub);
         return;
     }
     if (!folder) {
-        snprintf(command, sizeof(command), "sudo chmod -R u+rX %.*s", HG_PATH_SIZE,
-                 hg_doctor_quote(hub, quoted));
-        hg_doctor_add(doctor, HG_DOCTOR_WRONG, "models", "folder", command, "%s cannot be read: %s",
-                      hub, strerror(errno));
+        hg_doctor_add(doctor, HG_DOCTOR_WRONG, "models", "folder",
+                      is_ours(hub) ? own_mode(hub, command) : other_hub, "%s cannot be read: %s",
+                      hub, why);
         return;
     }
     closedir(folder);
@@ -190,17 +209,19 @@ static int is_read_only(const char *path)
 /* The folder is there. */
 static void tell_cache(hg_doctor *doctor, const char *path, const struct stat *status)
 {
-    const char *mine = "export XDG_CACHE_HOME=/var/tmp/cache-$(id -u)";
     char command[HG_COMMAND_SIZE], quoted[HG_COMMAND_SIZE], owner[64], size[32], free_text[32];
     struct statvfs volume;
     file_heap heap = {0};
 
-    snprintf(command, sizeof(command), "%schown -R $(id -u) %.*s", hg_doctor_sudo(), HG_PATH_SIZE,
-             hg_doctor_quote(path, quoted));
+    if (is_ours(path) && !(status->st_mode & S_IWUSR))
+        own_mode(path, command);
+    else
+        snprintf(command, sizeof(command), "%schown -R $(id -u) %.*s", hg_doctor_sudo(),
+                 HG_PATH_SIZE, hg_doctor_quote(path, quoted));
     owner_of(status, owner);
     if (access(path, R_OK | W_OK | X_OK) != 0) {
         hg_doctor_add(doctor, HG_DOCTOR_WRONG, "cache", "folder",
-                      is_read_only(path) ? mine : command,
+                      is_read_only(path) ? other_cache : command,
                       "%s cannot be written (%s), owner %s, mode %03o", path, strerror(errno),
                       owner, (unsigned)status->st_mode & 0777);
         return;
@@ -220,7 +241,7 @@ static void tell_cache(hg_doctor *doctor, const char *path, const struct stat *s
 /* The folder would be made at its first use, if the nearest one that is there can be written. */
 static void tell_absent(hg_doctor *doctor, const char *path)
 {
-    char folder[HG_PATH_SIZE], command[HG_COMMAND_SIZE], quoted[HG_COMMAND_SIZE];
+    char folder[HG_PATH_SIZE];
     char *slash;
 
     snprintf(folder, sizeof(folder), "%s", path);
@@ -233,12 +254,7 @@ static void tell_absent(hg_doctor *doctor, const char *path)
                       path);
         return;
     }
-    if (is_read_only(folder) || geteuid() == 0)
-        snprintf(command, sizeof(command), "export XDG_CACHE_HOME=/var/tmp/cache-$(id -u)");
-    else
-        snprintf(command, sizeof(command), "sudo install -d -m 700 -o $(id -u) %.*s", HG_PATH_SIZE,
-                 hg_doctor_quote(path, quoted));
-    hg_doctor_add(doctor, HG_DOCTOR_WRONG, "cache", "folder", command,
+    hg_doctor_add(doctor, HG_DOCTOR_WRONG, "cache", "folder", other_cache,
                   "%s is not there and %s cannot be written: pipelines are compiled anew each time",
                   path, folder);
 }
@@ -250,8 +266,7 @@ static void look_at_cache(hg_doctor *doctor)
     struct stat status;
 
     if (!*path)
-        hg_doctor_add(doctor, HG_DOCTOR_NOTE, "cache", "folder",
-                      "export XDG_CACHE_HOME=/var/tmp/cache-$(id -u)",
+        hg_doctor_add(doctor, HG_DOCTOR_NOTE, "cache", "folder", other_cache,
                       "none, neither HOME nor XDG_CACHE_HOME is set: pipelines are compiled anew "
                       "each time");
     else if (stat(path, &status) != 0)

@@ -103,6 +103,12 @@ static void read_file(vendor_files *vendors, uint32_t i)
         snprintf(vendors->wrong[i], sizeof(vendors->wrong[i]), "names no library");
 }
 
+/* The processor is always there: PoCL without a device could not make its cache. */
+static int is_pocl_alone(const char *platforms)
+{
+    return strstr(platforms, "Portable Computing Language") && strstr(platforms, ", 0 devices");
+}
+
 static void tell_file(hg_doctor *doctor, const vendor_files *vendors, uint32_t i)
 {
     const hg_driver driver = {section, vendors->list.paths[i], vendors->variables[i],
@@ -126,6 +132,14 @@ static void tell_file(hg_doctor *doctor, const vendor_files *vendors, uint32_t i
         if (strcmp(fact->tag, "PLAT") == 0)
             used += (size_t)snprintf(platforms + used, sizeof(platforms) - used, "%s%.320s",
                                      used ? "; " : "", fact->data);
+    }
+    if (is_pocl_alone(platforms)) {
+        hg_doctor_add(
+            doctor, HG_DOCTOR_WRONG, section, name,
+            hg_doctor_variable("POCL_DEVICES") ? "unset POCL_DEVICES"
+                                               : "export POCL_CACHE_DIR=/var/tmp/pocl-$(id -u)",
+            "loads, and has no device, mostly because its cache cannot be written: %s", platforms);
+        return;
     }
     hg_doctor_add(doctor, HG_DOCTOR_OK, section, name, NULL, "loads: %s; %s",
                   used ? platforms : "finds no device of its kind", path ? path : driver.library);

@@ -165,13 +165,15 @@ static hg_result print_row(const page_style *page, const hg_doctor_row *row)
     uint32_t at = NAME_AT + (named > page->name_width ? named : page->name_width) + 2;
     hg_result res;
 
-    HG_TRY(hg_output_format(page->output, "  %s%-5s%s  %s%*s  ",
+    HG_TRY(hg_output_format(page->output, "  %s%-5s%s  %s%*s",
                             page->colour ? colours[row->state] : "", state_names[row->state],
                             page->colour ? "\033[0m" : "", row->name,
                             named < page->name_width ? (int)(page->name_width - named) : 0, ""));
     if (page->width && at > indent) { /* a long name has the line for itself */
         HG_TRY(hg_output_format(page->output, "\n%*s", (int)indent, ""));
         at = indent;
+    } else {
+        HG_TRY(hg_output_text(page->output, "  "));
     }
     HG_TRY(print_wrapped(page, indent, at, row->found));
     /* A command stays in one piece, to be copied. */

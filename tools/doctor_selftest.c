@@ -63,13 +63,24 @@ static void ask(const hg_question *question, int fd)
     hg_engine_destroy(&engine);
 }
 
+/* PoCL links what it compiles with the system's linker, and gives up when it finds none. */
+static const char *mend_linking(const hg_doctor *doctor, const hg_probe *probe, const char *remedy,
+                                char text[HG_COMMAND_SIZE])
+{
+    if (!strstr(probe->last_line, "Final linking"))
+        return remedy;
+    if (!hg_doctor_variable("PATH"))
+        return "export PATH=/usr/local/bin:/usr/bin:/bin";
+    return hg_doctor_install(doctor, "binutils gcc libc6-dev", text);
+}
+
 void hg_doctor_selftest_row(hg_doctor *doctor, const char *selector, const hg_probe *probe,
                             const char *remedy)
 {
     const char *counted = hg_probe_text(probe, "COUN"), *line = hg_probe_text(probe, "LINE");
     const char *fail = hg_probe_text(probe, "FAIL");
     unsigned passed = 0, failed = 0, skipped = 0;
-    char text[640];
+    char text[640], command[HG_COMMAND_SIZE];
 
     if (counted && sscanf(counted, "%u %u %u", &passed, &failed, &skipped) == 3 && !failed)
         hg_doctor_add(doctor, HG_DOCTOR_OK, section, selector, NULL, "%u kernel tests passed%s",
@@ -82,9 +93,10 @@ void hg_doctor_selftest_row(hg_doctor *doctor, const char *selector, const hg_pr
         hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, selector, remedy,
                       "the device cannot be tried: %s", line ? line : "no reason was given");
     else
-        hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, selector, remedy,
-                      "trying its kernels, it %s%s%s", hg_probe_failure(probe, text),
-                      fail ? "; before that failed " : "", fail ? fail : "");
+        hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, selector,
+                      mend_linking(doctor, probe, remedy, command), "trying its kernels, it %s%s%s",
+                      hg_probe_failure(probe, text), fail ? "; before that failed " : "",
+                      fail ? fail : "");
 }
 
 static int is_good(const hg_probe *probe)

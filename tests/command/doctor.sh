@@ -181,12 +181,14 @@ ok 'no secrets' sh -c '! grep -q sesame "$1"' sh "$work/out"
 row 'ok     HF_TOKEN +\(set; not shown\)$'
 row 'ok     VK_TEST +a\?\[31mb$'
 every_line
+doctor HF_HUB_CACHE="$work/hub" XDG_CACHE_HOME=/dev/null/cache
+row 'wrong  folder +/dev/null/cache/headgate is not there.*; fix: export XDG_CACHE_HOME=/var/tmp/cache-'
 mkdir -p cache2
 : >cache2/headgate
 doctor XDG_CACHE_HOME="$work/cache2"
 row "wrong  folder +$work/cache2/headgate is no folder; fix: mv $work/cache2/headgate $work/cache2/headgate.off$"
 checks=$((checks + 1))
-env -i "$headgate" doctor >out 2>err
+env -i PATH="$PATH" OCL_ICD_VENDORS="$work/none/vendors" VK_DRIVER_FILES="$work/none.json" VK_ICD_FILENAMES="$work/none.json" "$headgate" doctor >out 2>err
 found=$?
 [ $found -le 1 ] || fail "exit code $found in an empty environment"
 row 'note   folder +none, neither HOME nor XDG_CACHE_HOME is set.*; fix: export XDG_CACHE_HOME='

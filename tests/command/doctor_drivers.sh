@@ -20,5 +20,21 @@ done
 checks=$((checks + 1))
 sed -n '/^Vulkan$/,/^$/p; /^OpenCL$/,/^$/p' "$work/out" | grep -Eq '^  ok     .*(loads, [0-9]+ device|loads: .*[0-9]+ device)' ||
     fail 'no driver file is said to load'
+# PoCL that cannot write its cache has no device; the command mends that.
+if grep -q 'Portable Computing Language' "$work/out"; then
+    : >"$work/file"
+    POCL_CACHE_DIR="$work/file/none" "$headgate" doctor >"$work/out" 2>"$work/err"
+    prints '^  wrong  .*Portable Computing Language.*; fix: export POCL_CACHE_DIR=/var/tmp/'
+    POCL_CACHE_DIR="$work/pocl" "$headgate" doctor >"$work/out" 2>"$work/err"
+    prints '^  ok     .*Portable Computing Language.*, 1 device'
+fi
+# Without PATH PoCL finds no linker, and ends the process that it is in.
+checks=$((checks + 1))
+env -i "$headgate" doctor >"$work/out" 2>"$work/err"
+found=$?
+[ $found -le 1 ] || fail "exit code $found in an empty environment"
+prints '^  note   PATH +not set.*; fix: export PATH='
+checks=$((checks + 1))
+! grep 'Final linking' "$work/out" | grep -qv '; fix: export PATH=/' || fail 'no linker is not mended by PATH'
 nothing_left
 finish
