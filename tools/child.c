@@ -117,6 +117,15 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* It can still be waited for. */
+static int has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+
+    return pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid;
+}
+
 hg_result hg_child_read(hg_child *child, uint32_t timeout_s, void *out, uint64_t bytes)
 {
     uint8_t *at = out;
@@ -131,8 +140,12 @@ hg_result hg_child_read(hg_child *child, uint32_t timeout_s, void *out, uint64_t
             return HG_CANCELLED;
         if (now_ms() >= until)
             return HG_TIMEOUT;
-        if (poll(&ready, 1, 100) <= 0) /* also looks at the flag of a signal */
+        if (poll(&ready, 1, 100) <= 0) { /* also looks at the flag of a signal */
+            /* A process of its own making may keep the pipe open after it has ended. */
+            if (has_ended(child->pid) && poll(&ready, 1, 0) <= 0)
+                return HG_ERR_FILE;
             continue;
+        }
         done = read(child->fd, at, part);
         if (done < 0 && errno == EINTR)
             continue;

@@ -4,11 +4,11 @@ pkg_check_modules(LIBCRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 include(GNUInstallDirs)
 
 # Files without a name are Linux's (O_TMPFILE; elsewhere output.c uses a temporary one), as are children that die with their parent.
-set_source_files_properties(child.c output.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
+set_source_files_properties(child.c output.c paragraph.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
 
 # hg_command_base needs no library: the command line, messages, outputs. hg_command is the rest, apart from main.c.
 # Both are objects, so that tests can link them.
-add_library(hg_command_base OBJECT args.c child.c help.c interrupt.c json_writer.c message.c numbers.c options.c output.c
+add_library(hg_command_base OBJECT args.c child.c help.c interrupt.c json_writer.c message.c numbers.c options.c output.c paragraph.c
                                    progress.c safetensors_write.c)
 target_include_directories(hg_command_base PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/engine/include
                                                   ${PROJECT_SOURCE_DIR}/host/include)

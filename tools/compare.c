@@ -25,6 +25,7 @@ typedef struct job {
     int32_t who;
     uint32_t piece, map_pool;
     char error[400]; /* in the child */
+    int is_list;     /* of what follows */
 } job;
 
 /* What is being read from a child. */
@@ -50,10 +51,18 @@ typedef struct reader {
 static void child_log(void *user, hg_log_level level, const char *line)
 {
     job *j = user;
+    const size_t length = strlen(j->error);
 
-    /* The first one is the cause; what follows explains it, as lists of candidates do. */
-    if (level == HG_LOG_ERROR && !j->error[0])
+    if (level != HG_LOG_ERROR)
+        return;
+    /* The first one is the cause; what follows a colon are its candidates. */
+    if (length == 0)
         snprintf(j->error, sizeof(j->error), "%s", line);
+    else if (j->is_list)
+        snprintf(j->error + length, sizeof(j->error) - length, "%s %s",
+                 j->error[length - 1] == ':' ? "" : ";", line + strspn(line, " "));
+    if (length == 0 && j->error[0])
+        j->is_list = j->error[strlen(j->error) - 1] == ':';
 }
 
 static hg_result open_engine(job *j, const hg_log *log, hg_engine **out)
@@ -300,7 +309,7 @@ static hg_result take_meta(reader *r, const hg_frame *frame)
     res = hg_child_read(&r->child, r->params->timeout_s, text, frame->bytes);
     if (res != HG_OK)
         return res;
-    if (hg_record_meta_parse("a child's report", text, (size_t)frame->bytes, &meta) != HG_OK)
+    if (hg_record_meta_parse(NULL, text, (size_t)frame->bytes, &meta) != HG_OK)
         return rubbish(r, "a description that is none");
     if (r->side) {
         hg_record_meta_free(&r->side->meta);

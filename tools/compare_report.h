@@ -30,7 +30,10 @@ const char *hg_share_text(double share, char text[16]);
 /* Row i begins a kind of stage: the row of that kind that is nearest to its bounds; else
  * UINT32_MAX. */
 uint32_t hg_stage_nearest(const hg_compare_side *side, uint32_t i);
-/* "vk:0 (llvmpipe ..., Mesa 22.3.6), fp32". */
-const char *hg_compare_title(const hg_compare_side *side, char text[800]);
+/* An earlier device (from 1) with the same verdict and the same bits in every stage, or UINT32_MAX:
+ * what is said of one holds for both. */
+uint32_t hg_compare_twin(const hg_comparison *comparison, uint32_t side);
+/* Stages of the work; 0 when nobody ran it. */
+uint32_t hg_compare_stages(const hg_comparison *comparison);
 
 #endif

@@ -66,6 +66,8 @@ char *hg_record_meta_text(const hg_record_meta *meta)
 
 static hg_result say(const char *what, const char *found)
 {
+    if (!what)
+        return HG_ERR_FILE;
     return hg_message_fail(HG_ERR_FILE, "%s is no record of stages that this version can read: %s",
                            what, found);
 }

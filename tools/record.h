@@ -28,8 +28,8 @@ typedef struct hg_record_meta {
 
 /* The lines, allocated; NULL: no memory. */
 char *hg_record_meta_text(const hg_record_meta *meta);
-/* Unknown keys are passed over. what: for messages. HG_ERR_FILE: not lines, or a value that cannot
- * be. */
+/* Unknown keys are passed over. what: for messages; NULL: none are wanted. HG_ERR_FILE: not lines,
+ * or a value that cannot be. */
 hg_result hg_record_meta_parse(const char *what, char *text, size_t bytes, hg_record_meta *out);
 void hg_record_meta_free(hg_record_meta *meta);
 
