@@ -20,6 +20,20 @@ done
 checks=$((checks + 1))
 sed -n '/^Vulkan$/,/^$/p; /^OpenCL$/,/^$/p' "$work/out" | grep -Eq '^  ok     .*(loads, [0-9]+ device|loads: .*[0-9]+ device)' ||
     fail 'no driver file is said to load'
+# A file that is no JSON hides all Vulkan drivers from some loaders; the command shows them again.
+case $selectors in *vk:*)
+    mkdir -p text/vulkan/icd.d
+    echo text >text/vulkan/icd.d/text.json
+    XDG_CONFIG_DIRS="$work/text" "$headgate" doctor >"$work/hidden" 2>"$work/err"
+    if grep -q '^  ok     vk:0 ' "$work/hidden"; then
+        echo 'skipped: the loader of this machine is not misled by a broken driver file'
+    else
+        mend=$(sed -n 's/^  wrong  Vulkan  .*none together.*; fix: \(export .*\)$/\1/p' "$work/hidden")
+        ok 'a command for what is hidden' test -n "$mend"
+        (eval "$mend" && XDG_CONFIG_DIRS="$work/text" "$headgate" devices) >"$work/mended" 2>"$work/err"
+        ok 'the command shows it' grep -q ' vk:0 ' "$work/mended"
+    fi ;;
+esac
 # PoCL that cannot write its cache has no device; the command mends that.
 if grep -q 'Portable Computing Language' "$work/out"; then
     : >"$work/file"
