@@ -45,6 +45,8 @@ static hg_result add_side(compare_job *job, const char *value)
     res = hg_machine_choose(job->app->args, value, &job->choices[job->side_count]);
     if (res != HG_OK)
         return res;
+    /* What a faulty kernel does to the stages is what is asked here: it must not be replaced. */
+    job->choices[job->side_count].trust = 1;
     snprintf(job->labels[job->side_count], LABEL_SIZE, "%s", value);
     job->label_at[job->side_count] = job->labels[job->side_count];
     job->side_count++;

@@ -135,6 +135,7 @@ hg_result hg_machine_engine(hg_app *app, const hg_machine_choice *choice, const 
     *out = NULL;
     HG_TRY(hg_args_number(app->args, HG_OPTION_THREADS, 1, 1024, &threads));
     params.selector = choice->selector;
+    params.trust = choice->trust != 0;
     params.tier = choice->tier[0] ? choice->tier : NULL;
     params.precision = choice->precision;
     params.limits = hg_args_value(app->args, HG_OPTION_LIMITS);

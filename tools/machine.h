@@ -18,6 +18,7 @@ typedef struct hg_machine_choice {
     char selector[HG_NAME_SIZE];
     char tier[8];   /* of SEL/TIER, or "" */
     int by_default; /* nobody chose a device */
+    int trust;      /* kernels are used untried: for commands that judge them by themselves */
     hg_precision precision;
     int precision_given; /* somebody chose the precision */
 } hg_machine_choice;

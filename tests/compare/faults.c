@@ -67,11 +67,16 @@ static void attend(const hg_text_call *call, uint32_t token, uint32_t head, cons
     const float *v = (const float *)call->bind[2] + rows[2] * stride + group * p->head_dim;
     const float *z = call->bind[3];
     float *y = (float *)call->bind[5] + ((uint64_t)token * p->heads + head) * p->head_dim;
-    const uint32_t limit = rows[0] + 1 + how->extra_keys;
-    const uint32_t low = p->window && limit > p->window ? limit - p->window : 0;
+    const uint32_t held = rows[3] - rows[2], wanted = rows[0] + 1 + how->extra_keys;
+    const uint32_t limit = wanted < held ? wanted : held;
+    const uint32_t low = p->window && wanted > p->window ? wanted - p->window : 0;
     double top = how->no_maximum ? 0 : -1e30, *s = calloc(limit, sizeof(*s));
     float mass = 0;
 
+    if (limit <= low) { /* sees nothing: as the truth has it */
+        free(s);
+        return;
+    }
     if (!s)
         abort();
     for (uint32_t j = low; j < limit; j++) {
@@ -110,9 +115,11 @@ static void mask_at_tile_edge(const hg_text_call *call, truth_function *truth)
 {
     const struct hg_attention_params *p = call->params;
 
+    const uint32_t *rows = call->bind[4];
+
     truth(call);
-    for (uint32_t t = 63; t + 1 < p->tokens; t += 64)
-        for (uint32_t h = 0; h < p->heads; h++)
+    for (uint32_t t = 0; t < p->tokens; t++)
+        for (uint32_t h = 0; rows[4 * t] % 64 == 63 && h < p->heads; h++)
             attend(call, t, h, &(view){.extra_keys = 1});
 }
 
@@ -333,8 +340,10 @@ static void last_token_stale(const hg_text_call *call, truth_function *truth)
 
 static void one_lane_nan(const hg_text_call *call, truth_function *truth)
 {
+    const struct hg_matmul_params *p = call->params;
+
     truth(call);
-    output_of(call, 1)[2] = NAN;
+    output_of(call, p->rows - 1)[p->cols - 1] = NAN;
 }
 
 static void last_tile_left_out(const hg_text_call *call, truth_function *truth)
@@ -349,9 +358,11 @@ static void last_tile_left_out(const hg_text_call *call, truth_function *truth)
 
 static void tile_transposed(const hg_text_call *call, truth_function *truth)
 {
+    const struct hg_matmul_params *p = call->params;
+
     truth(call);
-    for (uint32_t i = 0; i < 8; i++)
-        for (uint32_t j = 0; j < i; j++) {
+    for (uint32_t i = 0; i < 8 && i < p->rows; i++)
+        for (uint32_t j = 0; j < i && i < p->cols; j++) {
             float *a = &output_of(call, i)[j], *b = &output_of(call, j)[i];
             const float kept = *a;
 

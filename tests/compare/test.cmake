@@ -8,9 +8,19 @@ if(TARGET hg_command AND TARGET headgate_lib)
   hg_add_test(compare_faults SOURCES compare/test_faults.c compare/faults.c compare/fault_wrapper.c compare/fixture.c
               LIBRARIES ${compare_parts} LABELS compare TIMEOUT 300)
   target_include_directories(test_compare_faults PRIVATE ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/shaders)
+  hg_add_test(compare_kernel_faults SOURCES compare/test_kernel_faults.c compare/faults.c compare/fault_wrapper.c LIBRARIES headgate_lib
+              LABELS compare TIMEOUT 300)
+  target_include_directories(test_compare_kernel_faults PRIVATE ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/shaders)
 endif()
 if(TARGET hg_command AND TARGET headgate_lib)
   # 20 models here; 200 by hand or under --full: test_compare_calm --device SEL --count 200.
   hg_add_test(compare_calm SOURCES compare/test_calm.c compare/fixture.c LIBRARIES ${compare_parts} LABELS compare TIMEOUT 300
               DEVICES ref lavapipe swiftshader pocl)
+endif()
+if(TARGET hg_command AND TARGET headgate_lib)
+  foreach(subject children page)
+    hg_add_test(compare_${subject} SOURCES compare/test_${subject}.c compare/faults.c compare/fault_wrapper.c compare/fixture.c
+                LIBRARIES ${compare_parts} LABELS compare TIMEOUT 120)
+    target_include_directories(test_compare_${subject} PRIVATE ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/shaders)
+  endforeach()
 endif()
