@@ -27,6 +27,29 @@ static const char *verdict_mark(hg_verdict verdict)
                                            : "&#10003;" /* a tick */;
 }
 
+/* "1 different, 2 same within rounding": more than a headline can say. */
+static void put_tally(const hg_comparison *c, hg_output *output)
+{
+    const char *comma = "";
+
+    if (c->side_count < 3)
+        return;
+    hg_page_put(output, "<p class=\"kicker\">");
+    for (int v = HG_VERDICT_NOT_RUN; v >= 0; v--) {
+        uint32_t count = 0;
+
+        for (uint32_t i = 1; i < c->side_count; i++)
+            count += c->sides[i].verdict == (hg_verdict)v;
+        if (count)
+            hg_page_put(output, "%s%u %s", comma, count, hg_verdict_name((hg_verdict)v));
+        if (count)
+            comma = ", ";
+    }
+    hg_page_put(output, "; the baseline is ");
+    hg_page_text(output, c->sides[0].label);
+    hg_page_put(output, "</p>\n");
+}
+
 static void put_top(const hg_compare_report *report, hg_output *output)
 {
     const hg_comparison *c = report->comparison;
@@ -49,7 +72,9 @@ static void put_top(const hg_compare_report *report, hg_output *output)
                 hg_page_verdict_class(c->verdict), c->side_count, c->side_count == 1 ? "" : "s",
                 verdict_mark(c->verdict), *verdict - 'a' + 'A', verdict + 1);
     hg_page_text(output, c->reason);
-    hg_page_put(output, "</p></header>\n");
+    hg_page_put(output, "</p>\n");
+    put_tally(c, output);
+    hg_page_put(output, "</header>\n");
 }
 
 /* The token that the decision of some device is about, -1: none. */
@@ -198,9 +223,11 @@ static void put_agreement(const hg_compare_side *s, hg_output *output)
         return;
     hg_page_heading(output, "The same twice");
     hg_page_put(output, "<p>");
-    if (s->runs > 1)
+    if (s->runs_differ)
         hg_page_put(output, "%u of %u runs have other bits than the first. ", s->runs_differ,
                     s->runs);
+    else if (s->runs > 1)
+        hg_page_put(output, "All %u runs have the same bits. ", s->runs);
     hg_page_put(output, "%s</p>\n",
                 s->untapped_differ
                     ? "The logits have other bits when many kernels share a submit: one does not "
@@ -213,7 +240,9 @@ static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_ou
 {
     const hg_comparison *c = report->comparison;
     const hg_compare_side *s = &c->sides[index];
-    const int folded = index == 0 && c->side_count > 1 && s->verdict < HG_VERDICT_DIFFERENT;
+    const uint32_t twin = hg_compare_twin(c, index);
+    const int is_calm = index == 0 && c->side_count > 1 && s->verdict < HG_VERDICT_DIFFERENT;
+    const int folded = is_calm || twin != UINT32_MAX;
     hg_result res = HG_OK;
 
     hg_page_put(output, "<section id=\"device-%u\"><h2>", index + 1);
@@ -228,8 +257,14 @@ static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_ou
     hg_page_text(output, s->reason);
     hg_page_put(output, "</p>\n");
     if (s->verdict != HG_VERDICT_NOT_RUN) {
+        if (twin != UINT32_MAX) {
+            hg_page_put(output, "<p>Every stage has the bits of ");
+            hg_page_text(output, c->sides[twin].label);
+            hg_page_put(output, ".</p>\n");
+        }
         if (folded)
-            hg_page_put(output, "<details><summary>The baseline&#39;s own stages</summary>\n");
+            hg_page_put(output, "<details><summary>%s</summary>\n",
+                        is_calm ? "The baseline&#39;s own stages" : "The same stages once more");
         hg_page_chart(report, index, output);
         hg_page_tables(report, index, output);
         put_agreement(s, output);

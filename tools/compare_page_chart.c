@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* In units of the viewBox; zero has no logarithm, so it lies on a line of its own below. */
@@ -57,6 +58,22 @@ static void settle_decades(chart *c)
     c->step = (double)(WIDTH - LEFT - RIGHT) / (c->side->row_count ? c->side->row_count : 1);
 }
 
+/* A power of ten: "0.01", "100", then in superscripts. */
+static const char *power_text(int decade, char text[32])
+{
+    static const char *const raised[] = {
+        "\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",     "\xE2\x81\xB4",
+        "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7", "\xE2\x81\xB8", "\xE2\x81\xB9"};
+    const int size = abs(decade);
+
+    if (size <= 2)
+        snprintf(text, 32, "%g", pow(10, decade));
+    else
+        snprintf(text, 32, "10%s%s%s", decade < 0 ? "\xE2\x81\xBB" : "",
+                 size >= 10 ? raised[1] : "", raised[size % 10]);
+    return text;
+}
+
 static void put_scale(const chart *c)
 {
     const int every = (c->high - c->low + 7) / 8;
@@ -67,13 +84,14 @@ static void put_scale(const chart *c)
                 TOP, WIDTH - LEFT - RIGHT, one - TOP);
     for (int d = c->low; d <= c->high; d++) {
         const double y = y_of(c, pow(10, d));
+        char text[32];
 
         if (d == 0 || (d - c->low) % every)
             continue;
         hg_page_put(c->output,
                     "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
-                    "text-anchor=\"end\">%g</text>\n",
-                    LEFT, y, WIDTH - RIGHT, LEFT - 6, y + 4, pow(10, d));
+                    "text-anchor=\"end\">%s</text>\n",
+                    LEFT, y, WIDTH - RIGHT, LEFT - 6, y + 4, power_text(d, text));
     }
     hg_page_put(c->output,
                 "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "

@@ -36,7 +36,6 @@ const char *const hg_page_style[] = {
 ".tokens small{color:var(--soft);margin-left:6px}.tokens .at{border-color:var(--bad);box-shadow:0 0 0 1px var(--bad)}\n",
 ".scroll{overflow-x:auto;max-width:100%}.scroll:focus-visible{outline:2px solid var(--end)}\n",
 "table{border-collapse:collapse;width:100%;font-size:.8125rem;font-variant-numeric:tabular-nums}\n",
-"caption{text-align:left;color:var(--soft);padding:0 0 6px}\n",
 "th,td{padding:4px 10px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}\n",
 "thead th{color:var(--soft);font-weight:600}th[scope=row],.left,thead th.left{text-align:left}\n",
 "tr.beyond td,tr.beyond th{background:var(--badback)}td.beyond{color:var(--bad);font-weight:700}\n",

@@ -12,13 +12,13 @@ static void put_head(hg_output *output, const char *caption, int form)
     hg_page_put(
         output,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n"
-        "<caption>%s</caption><thead><tr><th class=\"left\" scope=\"col\">stage</th>"
+        "<thead><tr><th class=\"left\" scope=\"col\">stage</th>"
         "<th scope=\"col\">layer</th><th scope=\"col\">end to end</th>"
         "<th scope=\"col\">isolated</th><th scope=\"col\">largest difference</th>"
         "<th scope=\"col\">NMSE</th><th scope=\"col\">1 - cosine</th>"
         "<th scope=\"col\">other bits</th>"
         "<th class=\"left\" scope=\"col\">largest difference at</th>%s</tr></thead><tbody>\n",
-        caption, caption, form == STAGES ? "<th class=\"left\" scope=\"col\">run as</th>" : "");
+        caption, form == STAGES ? "<th class=\"left\" scope=\"col\">run as</th>" : "");
 }
 
 static void put_share(hg_output *output, int is_there, double share, int is_beyond)
@@ -57,7 +57,7 @@ static void put_row(const hg_compare_report *report, const hg_stage_row *row, in
     if (row->head.layer >= 0)
         snprintf(layer, sizeof(layer), "%d", row->head.layer + 1);
     hg_page_put(output, "<tr%s><th scope=\"row\">%s</th><td>%s</td>",
-                row->is_beyond || beyond ? " class=\"beyond\"" : "", row->head.name, layer);
+                beyond ? " class=\"beyond\"" : "", row->head.name, layer);
     put_share(output, row->is_measured != 0, hg_stage_free_share(row), row->is_beyond != 0);
     put_share(output, row->is_isolated != 0, row->excess.worst, beyond);
     if (row->is_measured)
@@ -80,10 +80,9 @@ void hg_page_tables(const hg_compare_report *report, uint32_t side, hg_output *o
     const hg_compare_side *s = &report->comparison->sides[side];
 
     hg_page_heading(output, "Kinds of stages");
-    put_head(output,
-             "Of each kind the layer that is nearest to its bound; the first two columns of "
-             "numbers are shares of what is allowed",
-             KINDS);
+    hg_page_put(output, "<p class=\"soft\">Of each kind the layer that is nearest to its bound. "
+                        "End to end and isolated are shares of what is allowed.</p>\n");
+    put_head(output, "Kinds of stages", KINDS);
     for (uint32_t i = 0; i < s->row_count; i++) {
         const uint32_t nearest = hg_stage_nearest(s, i);
 

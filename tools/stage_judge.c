@@ -55,6 +55,8 @@ void hg_difference_measure(const float *expected, const float *found, uint64_t c
     out->cosine = ee > 0 && ff > 0 ? ef / sqrt(ee * ff) : ee == ff ? 1 : 0;
     if (out->differing == 0)
         out->cosine = 1;
+    else if (isinf(dd))
+        out->cosine = 0; /* what is no number has no direction */
 }
 
 void hg_excess_measure(const float *expected, const float *allowed, const float *found,
