@@ -558,13 +558,14 @@ static void fill_operands(uint64_t count, uint64_t *state, uint32_t *x)
 
     for (uint64_t r = 0; r < count; r++) {
         float values[7];
+        int exponent;
         uint32_t n;
 
         for (int i = 0; i < 4; i++)
             values[i] = r < rows ? shown[r][i] : (float)normal(state);
         values[4] = (float)(22.0 + uniform(state) * 55.5);
-        values[5] =
-            (float)ldexp(1.5 + uniform(state) * 0.499, (int)((next(state) >> 32) % 119) - 59);
+        exponent = (int)((next(state) >> 32) % 119) - 59; /* first: arguments have no order */
+        values[5] = (float)ldexp(1.5 + uniform(state) * 0.499, exponent);
         values[6] = (float)(uniform(state) * 33.5);
         if (r % 3 == 1) /* near 0, where log and exp cancel */
             values[4] = values[4] * 0x1p-12f;
