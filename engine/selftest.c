@@ -174,10 +174,14 @@ static void tell(const tester *t, const hg_variant *variant, const char *shape,
 static hg_result test_variant(tester *t, const hg_variant *variant)
 {
     const int quick = t->params.level == HG_SELFTEST_QUICK;
-    const char *refused = hg_plan_refuses(&t->room.engine->plan, variant);
+    hg_engine *engine = t->room.engine;
     const hg_progress *progress = &t->params.progress;
+    const char *refused;
     hg_result res = HG_OK;
 
+    pthread_mutex_lock(&engine->lock); /* a run of another thread may demote */
+    refused = hg_plan_refuses(&engine->plan, variant);
+    pthread_mutex_unlock(&engine->lock);
     if (refused)
         tell(t, variant, "", HG_SELFTEST_SKIPPED, 0, refused);
     for (uint32_t s = 0; s < hg_shape_count; s++) {
