@@ -260,10 +260,12 @@ static text_entry *honest;
 static void dishonest(const hg_text_call *call)
 {
     uint8_t *y = call->bind[hg_kernels[HG_KERNEL_silu_mul].output];
+    volatile float tiny = 0x1.8p-148f;
 
     honest(call);
     if (call->group_begin == 0) /* once a dispatch: threads share one */
         y[0] ^= 1;
+    tiny = tiny * 0.5f; /* a denormal operand, and a result that underflows */
 }
 
 static void the_checks_can_fail(void **state)
@@ -298,6 +300,10 @@ static void the_checks_can_fail(void **state)
     assert_non_null(block);
     hg_trial_text(&trial, block);
     assert_true(hg_hash_outputs(&trial, block) != expected);
+    if (HAS_MXCSR)
+        assert_int_equal(atomic_load(&sticky[ENTRY_silu_mul_T0_none]) &
+                             (FLAG_DENORMAL | FLAG_UNDERFLOW),
+                         FLAG_DENORMAL | FLAG_UNDERFLOW);
     free(block);
     hg_trial_free(&trial);
     assert_int_equal(hg_engine_create(&params, &engine), HG_OK);
