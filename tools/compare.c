@@ -540,6 +540,21 @@ static hg_result check_loaded(const hg_record *record, const hg_spool *reference
     return HG_OK;
 }
 
+/* Damage on the way here must not be taken for what a device did. */
+static hg_result check_values(const hg_stage_head *head, const float *values)
+{
+    uint8_t found[HG_SHA256_BYTES];
+    char label[64];
+    const hg_result res = hg_sha256(values, head->count * sizeof(*values), found);
+
+    if (res != HG_OK || memcmp(found, head->sha256, sizeof(found)) == 0)
+        return res;
+    return hg_message_fail(HG_ERR_FILE,
+                           "the record is damaged: its values of %s do not have the sha256 that it "
+                           "was saved with; copy it once more",
+                           hg_stage_head_label(head, label));
+}
+
 /* The loaded baseline is measured against the reference where it kept values. */
 static hg_result judge_loaded(job *j, hg_comparison *out, double *rounding)
 {
@@ -572,6 +587,8 @@ static hg_result judge_loaded(job *j, hg_comparison *out, double *rounding)
         res = need_room(&r, entry->head.count);
         if (res == HG_OK)
             res = hg_spool_values(&out->baseline, r.index, r.values);
+        if (res == HG_OK)
+            res = check_values(&entry->head, r.values);
         if (res == HG_OK)
             res = judge_free(&r, &entry->head);
     }

@@ -276,6 +276,10 @@ hg_result hg_record_open(const char *path, hg_record *out)
         res = say(path, "it holds no stages of any tokens");
         goto out;
     }
+    if (out->meta.piece > out->meta.id_count || out->meta.map_pool > out->meta.id_count) {
+        res = say(path, "its pieces or maps are larger than its prompt");
+        goto out;
+    }
 out:
     if (res != HG_OK)
         hg_record_close(out);

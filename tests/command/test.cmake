@@ -40,6 +40,18 @@ if(TARGET headgate)
   if(TARGET hg_figure)
     target_link_libraries(test_command_doctor_rows PRIVATE hg_figure)
   endif()
+  foreach(device ref lavapipe swiftshader pocl)
+    hg_test_selector(selector ${device})
+    hg_add_command_test(command_compare.${device} LABELS command compare TIMEOUT 300 DEVICE ${device}
+      COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/compare.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+              $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
+  endforeach()
+  if(NOT HG_SANITIZE)
+    hg_add_command_test(command_page LABELS command compare TIMEOUT 240 DEVICE ref
+      COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/page.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+              $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ref)
+  endif()
+
   # Libraries that crash, hang, exit or are no driver, for the doctor.
   foreach(kind plain crash hang exit)
     add_library(doctor_${kind} MODULE command/doctor_driver.c)
