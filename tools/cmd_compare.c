@@ -333,13 +333,12 @@ const hg_command hg_command_compare = {
     .summary = "whether devices compute the same, stage by stage, and where they part",
     .about =
         "Runs the same prompt on each device, in a process of its own, and judges every stage: end "
-        "to "
-        "end against the first device, and each kernel alone on the reference's inputs, so that a "
-        "fault shows where it is born. The last line is the verdict: same bits, same within "
-        "rounding, "
-        "or different (exit code 1), with the bound and how it came about. One device alone is "
-        "compared "
-        "with the reference. --save on one machine and --load on another compare the two.",
+        "to end against the first device, and each kernel alone on the reference's inputs, so that "
+        "a fault shows where it is born. The last line is the verdict: same bits, same within "
+        "rounding, different, or did not run (the last two are exit code 1), with the bound and "
+        "how it came about. One device alone is compared with the reference. --save on one "
+        "machine and --load on another compare the two. -v prints every stage, -o a page for a "
+        "bug report.",
     .examples =
         "headgate compare MODEL --prompt 'A text' --device vk:0 --device cl:0\n"
         "headgate compare MODEL --prompt 'A text' --device all --exact\n"

@@ -102,6 +102,20 @@ static hg_result send_meta(int fd, hg_engine *engine)
     return res;
 }
 
+/* Under --validate a message is a failure; the first of them says what it was. */
+static hg_result check_validation(job *j, const hg_engine *engine)
+{
+    const uint32_t count = hg_engine_validation_messages(engine);
+    char first[sizeof(j->error)];
+
+    if (count == 0)
+        return HG_OK;
+    memcpy(first, j->error, sizeof(first));
+    snprintf(j->error, sizeof(j->error), "the validation layer had %u message%s%s%.300s", count,
+             count == 1 ? "" : "s", first[0] ? ": " : "", first);
+    return HG_ERR_DRIVER;
+}
+
 static hg_result work(job *j, int fd)
 {
     const hg_log log = {.write = child_log, .user = j, .level = HG_LOG_ERROR};
@@ -123,6 +137,7 @@ static hg_result work(job *j, int fd)
     HG_TRY(open_engine(j, &log, &trace.engine));
     HG_TRY(send_meta(fd, trace.engine));
     HG_TRY(hg_trace_run(&trace, &stages));
+    HG_TRY(check_validation(j, trace.engine));
     hg_put_u32(done, stages);
     HG_TRY(hg_frame_write(fd, "DONE", done, sizeof(done)));
 out:

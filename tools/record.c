@@ -324,6 +324,26 @@ static void choose_default(const hg_spool *spool, char list[HG_RECORD_TEXT])
     }
 }
 
+/* A name that is no stage's would keep nothing, and nobody would know. */
+static void check_list(const hg_spool *spool, const char *list)
+{
+    for (const char *at = list; *at;) {
+        const int length = (int)strcspn(at, ",");
+        int is_known = 0;
+
+        for (uint32_t i = 0; i < spool->count && !is_known; i++) {
+            const char *name = spool->entries[i].head.name;
+
+            is_known = strlen(name) == (size_t)length && strncmp(name, at, (size_t)length) == 0;
+        }
+        if (!is_known)
+            hg_message(HG_LOG_WARNING,
+                       "--values: there is no stage '%.*s'; `headgate compare -v` lists them",
+                       length, at);
+        at += length + (at[length] == ',');
+    }
+}
+
 static hg_result put_frame(hg_output *output, const char tag[4], const void *head,
                            uint64_t head_bytes, const void *rest, uint64_t rest_bytes)
 {
@@ -376,6 +396,8 @@ hg_result hg_record_save(hg_output *output, const hg_record_meta *meta, const hg
     if (!keep) {
         choose_default(spool, chosen);
         keep = chosen;
+    } else if (strcmp(keep, "all") != 0 && strcmp(keep, "none") != 0) {
+        check_list(spool, keep);
     }
     HG_TRY(put_frame(output, "META", text, strlen(text), NULL, 0));
     for (uint32_t i = 0; i < spool->count; i++)

@@ -106,6 +106,8 @@ for keep in none all logits,attn_out; do
     code 0 compare "$model" --load $keep.hgr --device ref@exact --json -o $keep.html
 done
 ok 'hashes are smaller than values' sh -c '[ "$(wc -c <none.hgr)" -lt "$(wc -c <logits,attn_out.hgr)" ]'
+code 0 compare "$model" --ids 4 --device ref --save some.hgr --values logits,logitz
+says "warning: --values: there is no stage 'logitz'"
 code 0 compare "$model" --ids 4,5,6 --device ref@exact --save exact.hgr --values none
 code 0 compare "$model" --load exact.hgr --device ref/T0@exact
 last '^same bits: '
