@@ -226,6 +226,27 @@ static int close_bind(const hg_trial *trial, uint32_t bind, const uint8_t *ref,
     return 1;
 }
 
+int hg_trial_whole(const hg_trial *trial, const uint8_t *found, char *why, size_t why_bytes)
+{
+    uint64_t from = 0;
+
+    /* Bindings stand in the block in order. */
+    for (uint32_t b = 0; b <= trial->kernel->bind_count; b++) {
+        const int is_end = b == trial->kernel->bind_count;
+        const int is_written = !is_end && trial->kernel->bind[b].access != HG_ACCESS_R;
+        const uint64_t to = is_end ? trial->block_bytes : trial->offset_bytes[b];
+
+        if (!is_end && !is_written)
+            continue;
+        if (memcmp(trial->before + from, found + from, (size_t)(to - from)) != 0) {
+            (void)snprintf(why, why_bytes, "writes outside the bindings that it may write");
+            return 0;
+        }
+        from = is_end ? to : trial->offset_bytes[b] + trial->size_bytes[b];
+    }
+    return 1;
+}
+
 int hg_trial_close(const hg_trial *trial, uint8_t *ref, const uint8_t *found,
                    const double *magnitude, double *spent, char *why, size_t why_bytes)
 {

@@ -45,6 +45,9 @@ uint64_t hg_trial_output_elements(const hg_trial *trial);
 int hg_trial_same(const hg_trial *trial, const uint8_t *expected, const uint8_t *found, char *why,
                   size_t why_bytes);
 
+/* Everything outside the bindings that the kernel writes is as it was. */
+int hg_trial_whole(const hg_trial *trial, const uint8_t *found, char *why, size_t why_bytes);
+
 /* Every written element is within its bound of ref (bound.h), what ref left alone is left alone.
  * spent: NULL, or raised to the largest error seen, in u magnitude. */
 int hg_trial_close(const hg_trial *trial, uint8_t *ref, const uint8_t *found,

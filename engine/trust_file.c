@@ -41,9 +41,9 @@ static void make_key(const hg_engine *engine, char key[2 * LINE_BYTES_MAX])
 
     for (int i = 0; i < 16; i++)
         (void)snprintf(uuid + (size_t)i * 2, 3, "%02x", d->device_uuid[i]);
-    (void)snprintf(key, 2 * LINE_BYTES_MAX, "key %d %s|%s|%s|%s|%s|%08x|%s|%s", (int)d->backend,
-                   uuid, d->name, d->driver, d->driver_version, d->api_version,
-                   engine->plan.features, HG_VERSION_STRING, HG_EXACT_REVISION);
+    (void)snprintf(key, 2 * LINE_BYTES_MAX, "key %d %d %s|%s|%s|%s|%s|%08x|%s|%s", (int)d->backend,
+                   (int)engine->plan.precision, uuid, d->name, d->driver, d->driver_version,
+                   d->api_version, engine->plan.features, HG_VERSION_STRING, HG_EXACT_REVISION);
     for (char *c = key; *c; c++) {
         if ((unsigned char)*c < ' ')
             *c = '?';

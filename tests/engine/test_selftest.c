@@ -292,6 +292,27 @@ static void nothing_lower_is_an_error(void **state)
     }
 }
 
+/* The double column has other bits than the text, and is as right as can be. */
+static void other_rounding_is_good_enough_for_fp32(void **state)
+{
+    hg_engine *e;
+    float y = 0;
+
+    (void)state;
+    for (int exact = 0; exact < 2; exact++) {
+        remove_files();
+        set_fault(0, ANY_TIER, 0);
+        e = open_engine("1", exact);
+        e->dev->plan.reference_text = 0;
+        assert_int_equal(multiply(e, &y), exact ? HG_ERR_DRIVER : HG_OK);
+        if (!exact) {
+            assert_true(y == 6.0f);
+            assert_null(strstr(said, "is wrong"));
+        }
+        hg_engine_destroy(&e);
+    }
+}
+
 static void exact_needs_the_probe(void **state)
 {
     hg_engine *e;
@@ -519,6 +540,7 @@ int main(void)
         cmocka_unit_test(wrong_calls_are_told),
         cmocka_unit_test(a_wrong_tier_is_replaced_by_the_next),
         cmocka_unit_test(nothing_lower_is_an_error),
+        cmocka_unit_test(other_rounding_is_good_enough_for_fp32),
         cmocka_unit_test(exact_needs_the_probe),
         cmocka_unit_test(checks_can_be_cancelled),
         cmocka_unit_test(verdicts_are_kept),

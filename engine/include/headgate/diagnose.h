@@ -27,9 +27,9 @@ HG_API hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out);
 
 /*
  * The kernel tests of the library itself: every variant of the table on small and ragged shapes
- * with values at the edges of the number format. Tiers T0 and T0C are judged byte for byte against
- * the kernel's own text compiled as C, every tier against the reference in double within its bound;
- * every run of a shape must give the bytes of the first.
+ * with values at the edges of the number format. Every tier is judged against the reference in
+ * double within its bound, and every run of a shape must give the bytes of the first; on an engine
+ * of precision exact T0 and T0C also byte for byte against the kernel's own text compiled as C.
  */
 typedef enum hg_selftest_level {
     HG_SELFTEST_QUICK = 0, /* a few shapes of each kernel: what is tried before a first use */

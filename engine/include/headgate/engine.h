@@ -128,9 +128,10 @@ typedef struct hg_engine_params {
     /* "T0", "T0C": kernels of this tier where the table has them for the device, else T0 (rows of
      * hg_kernel_describe). NULL: the best there is. */
     const char *tier;
-    /* Before a kernel is first used on a driver it is tried on a few small shapes, under exact
-     * after a probe of the device's arithmetic; the answers are kept in cache_dir. What fails is
-     * replaced by a lower tier, with a warning, or is HG_ERR_DRIVER. 1: nothing is tried. */
+    /* Before a kernel is first used on a driver it is tried on a few small shapes: within its
+     * bound, under exact byte for byte and after a probe of the device's arithmetic; the answers
+     * are kept in cache_dir. What fails is replaced by a lower tier, with a warning, or is
+     * HG_ERR_DRIVER. 1: nothing is tried. */
     uint32_t trust;
 } hg_engine_params;
 
