@@ -34,7 +34,7 @@ else
     sh tools/install-packages.sh test --check || echo "going on all the same"
 fi
 
-if [ $full = 1 ]; then drivers=ON fuzz=3600; else drivers=OFF fuzz=200; fi
+if [ $full = 1 ]; then drivers=ON fuzz=3600 models=200; else drivers=OFF fuzz=200 models=20; fi
 
 # build FOLDER OPTION...: quiet unless it fails. Both keep assert().
 build() {
@@ -50,7 +50,7 @@ build() {
 }
 
 say "build with gcc, warnings are errors"
-build build -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS_RELWITHDEBINFO='-O2 -g' -DHG_SANITIZED_BUILD="$PWD/build-san"
+build build -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS_RELWITHDEBINFO='-O2 -g' -DHG_SANITIZED_BUILD="$PWD/build-san" -DHG_COMPARE_MODELS=$models
 
 say "build with clang and sanitizers"
 build build-san -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS_RELWITHDEBINFO='-O1 -gline-tables-only' -DHG_SANITIZE=address,undefined \

@@ -30,6 +30,10 @@ if(TARGET headgate)
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/exact_hash.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   endforeach()
+  hg_test_selector(selector intel)
+  hg_add_command_test(command_exact_hash.intel LABELS command TIMEOUT 300 DEVICE intel
+    COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/exact_hash.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+            $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   hg_add_test(command_exact_pieces SOURCES command/test_exact_pieces.c common/exact_sample.c
               LIBRARIES hg_command hg_command_base headgate_lib LABELS command TIMEOUT 240 DEVICES ref lavapipe swiftshader pocl)
   if(TARGET hg_figure)

@@ -19,6 +19,8 @@ foreach(device IN LISTS kernel_devices)
   hg_test_selector(selector ${device})
   hg_test_entry(kernels_minimum.${device} ${device} 300 kernels test_kernels --device ${selector} --limits spec-minimum)
 endforeach()
+hg_test_selector(selector intel)
+hg_test_entry(kernels.intel intel 300 kernels test_kernels --device ${selector})
 hg_test_entry(kernels_reference.ref ref 300 kernels test_kernels --device ref --precision fp32)
 
 hg_add_kernel_test(kernels_functions SOURCES kernels/test_functions.c LABELS kernels)
