@@ -137,6 +137,11 @@ static hg_result work(job *j, int fd)
     HG_TRY(open_engine(j, &log, &trace.engine));
     HG_TRY(send_meta(fd, trace.engine));
     HG_TRY(hg_trace_run(&trace, &stages));
+    if (hg_engine_validation_messages(trace.engine)) {
+        res = hg_message_fail(HG_ERR_DRIVER, "the validation layer had %u messages",
+                              hg_engine_validation_messages(trace.engine));
+        goto out;
+    }
     HG_TRY(check_validation(j, trace.engine));
     hg_put_u32(done, stages);
     HG_TRY(hg_frame_write(fd, "DONE", done, sizeof(done)));
