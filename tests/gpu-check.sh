@@ -80,6 +80,7 @@ fi
 
 # First what is quick and tells most, for every device; the speed of each comes last.
 : >"$work/hashes"
+: >"$work/comparisons"
 for device in $devices; do
     n=$(echo "$device" | tr -d ':')
     step "kernels-$n" 90 "$bin/test_kernels" --device "$device"
@@ -89,6 +90,12 @@ for device in $devices; do
         step "hash-$n-$name" 60 "$bin/headgate" exact-hash "tools/samples/$name" --samples tools/samples --device "$device" --check --json
         [ ! -s "$work/hash-$n-$name.out" ] || { printf ',' && cat "$work/hash-$n-$name.out"; } >>"$work/hashes"
     done
+    for precision in fp32 exact; do
+        step "compare-$n-$precision" 60 "$bin/headgate" compare tools/samples/gate_headwise --device "ref@$precision" \
+            --device "$device@$precision" --prompt 'Sparse gating mechanism mitigates attention sink.' --replay 10 --json
+        [ ! -s "$work/compare-$n-$precision.out" ] || { printf ',' && cat "$work/compare-$n-$precision.out"; } >>"$work/comparisons"
+    done
+    step "selftest-$n" 60 "$bin/headgate" selftest --device "$device" --full
     step "minimum-$n" 90 "$bin/test_golden" --device "$device" --precision exact --limits spec-minimum --cuts none
 done
 if [ "$preset" = tiny ]; then prompts=32,128; else prompts=128,512,2048; fi
@@ -105,8 +112,8 @@ done
 {
     printf '{"schema":1,"kind":"gpu-check","commit":"%s","seconds":%s,"passed":%s,"failed":%s,"devices":' "$(cat "$bin/commit")" "$(elapsed)" "$ran" "$failed"
     if [ -s "$work/devices.json" ]; then cat "$work/devices.json"; else printf null; fi
-    printf ',"steps":[%s],"exact_hashes":[%s],"benches":[%s]}\n' "$(sed 's/^,//' "$work/steps")" "$(sed '1s/^,//' "$work/hashes")" \
-        "$(sed '1s/^,//' "$work/benches")"
+    printf ',"steps":[%s],"exact_hashes":[%s],"comparisons":[%s],"benches":[%s]}\n' "$(sed 's/^,//' "$work/steps")" "$(sed '1s/^,//' "$work/hashes")" \
+        "$(sed '1s/^,//' "$work/comparisons")" "$(sed '1s/^,//' "$work/benches")"
 } >"$out"
 echo "gpu-check: $ran steps passed, $failed failed, $(elapsed) s, $out"
 [ $failed = 0 ]
