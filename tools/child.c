@@ -71,12 +71,15 @@ int hg_frame_parse(const uint8_t head[HG_FRAME_HEAD_BYTES], hg_frame *out)
     return 1;
 }
 
-static _Noreturn void be_child(hg_child_work work, void *user, int fd)
+static _Noreturn void be_child(hg_child_work work, void *user, int fd, pid_t parent)
 {
     int code;
 
-    /* A parent that is killed must not leave a driver running. */
+    /* A parent that is killed must not leave a driver running, not even if it was killed already.
+     */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
     code = work(user, fd);
     close(fd);
     /* Drivers' handlers at exit belong to a process that this one is not. */
@@ -85,6 +88,7 @@ static _Noreturn void be_child(hg_child_work work, void *user, int fd)
 
 hg_result hg_child_start(hg_child *child, hg_child_work work, void *user)
 {
+    const pid_t parent = getpid();
     int ends[2];
 
     child->pid = 0;
@@ -102,7 +106,7 @@ hg_result hg_child_start(hg_child *child, hg_child_work work, void *user)
     }
     if (child->pid == 0) {
         close(ends[0]);
-        be_child(work, user, ends[1]);
+        be_child(work, user, ends[1], parent);
     }
     close(ends[1]);
     child->fd = ends[0];
