@@ -241,8 +241,7 @@ static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_ou
     const hg_comparison *c = report->comparison;
     const hg_compare_side *s = &c->sides[index];
     const uint32_t twin = hg_compare_twin(c, index);
-    const int is_calm = index == 0 && c->side_count > 1 && s->verdict < HG_VERDICT_DIFFERENT;
-    const int folded = is_calm || twin != UINT32_MAX;
+    const int folded = index == 0 && c->side_count > 1 && s->verdict < HG_VERDICT_DIFFERENT;
     hg_result res = HG_OK;
 
     hg_page_put(output, "<section id=\"device-%u\"><h2>", index + 1);
@@ -256,15 +255,13 @@ static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_ou
                 hg_page_verdict_class(s->verdict), hg_verdict_name(s->verdict));
     hg_page_text(output, s->reason);
     hg_page_put(output, "</p>\n");
-    if (s->verdict != HG_VERDICT_NOT_RUN) {
-        if (twin != UINT32_MAX) {
-            hg_page_put(output, "<p>Every stage has the bits of ");
-            hg_page_text(output, c->sides[twin].label);
-            hg_page_put(output, ".</p>\n");
-        }
+    if (twin != UINT32_MAX) {
+        hg_page_put(output, "<p>Every stage has the bits of <a href=\"#device-%u\">", twin + 1);
+        hg_page_text(output, c->sides[twin].label);
+        hg_page_put(output, "</a>: see there.</p>\n");
+    } else if (s->verdict != HG_VERDICT_NOT_RUN) {
         if (folded)
-            hg_page_put(output, "<details><summary>%s</summary>\n",
-                        is_calm ? "The baseline&#39;s own stages" : "The same stages once more");
+            hg_page_put(output, "<details><summary>The baseline&#39;s own stages</summary>\n");
         hg_page_chart(report, index, output);
         hg_page_tables(report, index, output);
         put_agreement(s, output);

@@ -204,6 +204,14 @@ static void put_decision(const chart *c)
                 hg_stage_head_label(&side->rows[side->decisive].head, label));
 }
 
+static int is_in_pieces(const hg_compare_side *side)
+{
+    for (uint32_t i = 0; i < side->row_count; i++)
+        if (side->rows[i].head.first_token > 0)
+            return 1;
+    return 0;
+}
+
 void hg_page_chart(const hg_compare_report *report, uint32_t side, hg_output *output)
 {
     chart c = {.side = &report->comparison->sides[side], .output = output};
@@ -225,5 +233,7 @@ void hg_page_chart(const hg_compare_report *report, uint32_t side, hg_output *ou
                 "</svg></div>\n<p class=\"soft legend\"><span><i class=\"key\"></i>end to "
                 "end</span><span><i class=\"key alone\"></i>isolated: each kernel on the "
                 "reference&#39;s inputs</span> Share of what is allowed, logarithmic; above 1 is a "
-                "fault.</p>\n");
+                "fault.%s</p>\n",
+                is_in_pieces(c.side) ? " A long prompt runs in pieces, each through all layers."
+                                     : "");
 }

@@ -243,6 +243,17 @@ static hg_result print_logits(const table *t, const hg_compare_side *side)
     return hg_paragraph_print(t->output, t->width, 2, 0, text);
 }
 
+/* Where all bits are the same, or those of an earlier device, a table has nothing to add. */
+static int has_rows(const table *t, uint32_t index, int verbose)
+{
+    const hg_comparison *c = t->report->comparison;
+    const hg_verdict verdict = c->sides[index].verdict;
+
+    if (verdict == HG_VERDICT_NOT_RUN)
+        return 0;
+    return verbose || (verdict != HG_VERDICT_SAME_BITS && hg_compare_twin(c, index) == UINT32_MAX);
+}
+
 static hg_result print_side(const table *t, uint32_t index, int verbose)
 {
     const hg_comparison *c = t->report->comparison;
@@ -256,14 +267,16 @@ static hg_result print_side(const table *t, uint32_t index, int verbose)
     HG_TRY(
         hg_output_format(t->output, "\n%s against %s\n", side->label,
                          index == 0 || c->is_lost ? "the reference in double" : c->sides[0].label));
-    if (twin != UINT32_MAX && !verbose) {
+    if (twin != UINT32_MAX && side->verdict != HG_VERDICT_SAME_BITS && !verbose) {
         snprintf(text, sizeof(text), "%s: every stage has the bits of %s, see there",
                  hg_verdict_name(side->verdict), c->sides[twin].label);
         res = hg_paragraph_print(t->output, t->width, 2, 0, text);
         goto out;
     }
-    HG_TRY(print_rows(t, side, verbose));
-    HG_TRY(print_logits(t, side));
+    if (has_rows(t, index, verbose)) {
+        HG_TRY(print_rows(t, side, verbose));
+        HG_TRY(print_logits(t, side));
+    }
     if (side->runs > 1)
         HG_TRY(hg_output_format(t->output, "%u of %u runs differ from the first\n",
                                 side->runs_differ, side->runs));
@@ -279,12 +292,15 @@ hg_result hg_compare_print(const hg_compare_report *report, int verbose, hg_outp
     const table t = {.report = report, .output = output, .width = hg_paragraph_width()};
     const uint32_t first = c->side_count > 1 && c->sides[0].verdict < HG_VERDICT_DIFFERENT;
     char note[400];
+    int has_table = 0;
     hg_result res = HG_OK;
 
     HG_TRY(hg_output_format(output, "%s, %u tokens, %u stages\n\n", report->source->name, c->tokens,
                             hg_compare_stages(c)));
     HG_TRY(print_sides(&t));
-    if (hg_compare_stages(c)) {
+    for (uint32_t i = first; i < c->side_count; i++)
+        has_table |= has_rows(&t, i, verbose);
+    if (has_table) {
         snprintf(
             note, sizeof(note),
             "%s END/END and ISOLATED are shares of what is allowed: end to end %.0f times what "

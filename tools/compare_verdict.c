@@ -173,23 +173,40 @@ static void say_exact(hg_compare_side *side, const char *against)
                  (unsigned long long)row->head.count);
 }
 
-static void say_same(hg_compare_side *side)
+/* Of a record some stages are there as hashes only: no distance can be told of them. */
+static void say_rounding(hg_compare_side *side)
 {
-    char label[64] = "";
+    uint32_t measured = 0, other = 0;
+    char label[64] = "", end[200];
 
+    for (uint32_t i = 0; i < side->row_count; i++) {
+        measured += side->rows[i].is_measured;
+        other += side->rows[i].is_other;
+    }
+    if (measured)
+        snprintf(
+            end, sizeof(end),
+            "at most %.2g of the distance allowed end to end (%.0f times what rounding does%s)",
+            side->worst_free, HG_COMPARE_ROUNDINGS,
+            measured < side->row_count ? "; the record has not the values of all" : "");
+    else
+        snprintf(end, sizeof(end), "end to end only hashes were kept, of which %u are others",
+                 other);
     if (side->worst_isolated_row != UINT32_MAX)
         hg_stage_head_label(&side->rows[side->worst_isolated_row].head, label);
+    snprintf(side->reason, sizeof(side->reason),
+             "all %u stages are within their bounds: %s, at most %.2g of an element's bound on the "
+             "reference's inputs%s%s",
+             side->row_count, end, side->worst_isolated, label[0] ? ", at " : "", label);
+}
+
+static void say_same(hg_compare_side *side)
+{
     if (side->verdict == HG_VERDICT_SAME_BITS)
         snprintf(side->reason, sizeof(side->reason), "all %u stages have the same bits",
                  side->row_count);
     else
-        snprintf(
-            side->reason, sizeof(side->reason),
-            "all %u stages are within their bounds: at most %.2g of the distance allowed end to "
-            "end (%.0f times what rounding does), at most %.2g of an element's bound on the "
-            "reference's inputs%s%s",
-            side->row_count, side->worst_free, HG_COMPARE_ROUNDINGS, side->worst_isolated,
-            label[0] ? ", at " : "", label);
+        say_rounding(side);
 }
 
 static int is_exact(const hg_compare_side *side)
