@@ -3,7 +3,10 @@
 #include "selftest.h"
 
 #include "check.h"
+#include "operation.h"
 #include "params.h"
+
+#include <headgate/diagnose.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +56,55 @@ static hg_result make_oracles(hg_engine *engine, const hg_trial *trial, oracles 
     return HG_OK;
 }
 
+/* A word of each block, as bits and as a number. */
+static void show_word(const uint8_t *block, uint64_t at, char text[40])
+{
+    uint32_t word;
+    float value;
+
+    memcpy(&word, block + at, sizeof(word));
+    memcpy(&value, block + at, sizeof(value));
+    (void)snprintf(text, 40, "%08x (%.9g)", word, (double)value);
+}
+
+/* What differs, in words: of the probe the operation. */
+static void tell_bits(const hg_trial *trial, const oracles *o, char *why, size_t why_bytes)
+{
+    char expected[40], found[40];
+    const hg_operation *operation;
+    uint32_t bind = 0;
+    uint64_t element = 0, at;
+
+    (void)hg_trial_same(trial, o->expected, o->after, why, why_bytes);
+    if (trial->variant->kernel != HG_KERNEL_probe ||
+        !hg_trial_difference(trial, o->expected, o->after, &bind, &element) ||
+        bind != trial->kernel->output)
+        return;
+    operation = hg_operation_at(element);
+    at = trial->offset_bytes[bind] + element * 4;
+    show_word(o->expected, at, expected);
+    show_word(o->after, at, found);
+    (void)snprintf(why, why_bytes, "operation \"%s\": expected %s, found %s; %s", operation->name,
+                   expected, found, operation->cause);
+}
+
+/* Other bytes than the text's: does that matter to exact alone? */
+static void judge_bits(const hg_trial *trial, oracles *o, hg_check *out)
+{
+    char bits[200], why[200];
+
+    tell_bits(trial, o, bits, sizeof(bits));
+    out->within_bound =
+        hg_trial_whole(trial, o->after, why, sizeof(why)) &&
+        hg_trial_close(trial, o->ref, o->after, o->magnitude, NULL, why, sizeof(why));
+    if (out->within_bound)
+        (void)snprintf(out->why, sizeof(out->why), HG_SELFTEST_WITHIN ": %s", bits);
+    else if (trial->variant->kernel == HG_KERNEL_probe)
+        (void)snprintf(out->why, sizeof(out->why), HG_SELFTEST_BITS ": %s", bits);
+    else
+        (void)snprintf(out->why, sizeof(out->why), "%s", why);
+}
+
 static int judge(const hg_trial *trial, oracles *o, uint32_t replay, hg_check *out)
 {
     char why[200];
@@ -65,8 +117,10 @@ static int judge(const hg_trial *trial, oracles *o, uint32_t replay, hg_check *o
     if (replay > 0)
         return 1;
     memcpy(o->first, o->after, trial->block_bytes);
-    if (o->expected && !hg_trial_same(trial, o->expected, o->after, out->why, sizeof(out->why)))
+    if (o->expected && memcmp(o->expected, o->after, trial->block_bytes) != 0) {
+        judge_bits(trial, o, out);
         return 0;
+    }
     if (!o->expected && !hg_trial_whole(trial, o->after, out->why, sizeof(out->why)))
         return 0;
     return hg_trial_close(trial, o->ref, o->after, o->magnitude, NULL, out->why, sizeof(out->why));
@@ -121,7 +175,7 @@ hg_result hg_selftest_quick(hg_trial_room *room, const hg_variant *variant, hg_c
         HG_TRY(hg_selftest_try(room, variant, shape, HG_REPLAYS_QUICK, out));
         if (!out->passed) {
             memcpy(why, out->why, sizeof(why));
-            (void)snprintf(out->why, sizeof(out->why), "shape \"%s\": %.180s", shape->name, why);
+            (void)snprintf(out->why, sizeof(out->why), "shape \"%s\": %.215s", shape->name, why);
             break;
         }
     }
@@ -162,7 +216,7 @@ typedef struct tester {
 } tester;
 
 static void tell(const tester *t, const hg_variant *variant, const char *shape,
-                 hg_selftest_verdict verdict, uint32_t replays, const char *detail)
+                 hg_selftest_verdict verdict, uint32_t replays, const hg_check *check)
 {
     const hg_selftest_row row = {.struct_size = sizeof(row),
                                  .kernel = hg_kernels[variant->kernel].name,
@@ -171,34 +225,47 @@ static void tell(const tester *t, const hg_variant *variant, const char *shape,
                                  .shape = shape,
                                  .verdict = verdict,
                                  .replays = replays,
-                                 .detail = detail};
+                                 .detail = check->why,
+                                 .within_bound = check->within_bound != 0,
+                                 .exact_only = variant->kernel == HG_KERNEL_probe};
 
     t->callback(t->user, &row);
+}
+
+/* NULL, or why this engine never uses the variant. */
+static const char *refusal(hg_engine *engine, const hg_variant *variant)
+{
+    const char *refused;
+
+    if (variant->kernel == HG_KERNEL_probe && engine->plan.precision != HG_PRECISION_EXACT)
+        return "it asks for the bits of exact, and no model uses it";
+    pthread_mutex_lock(&engine->lock); /* a run of another thread may demote */
+    refused = hg_plan_refuses(&engine->plan, variant);
+    pthread_mutex_unlock(&engine->lock);
+    return refused;
 }
 
 static hg_result test_variant(tester *t, const hg_variant *variant)
 {
     const int quick = t->params.level == HG_SELFTEST_QUICK;
-    hg_engine *engine = t->room.engine;
     const hg_progress *progress = &t->params.progress;
-    const char *refused;
+    const char *refused = refusal(t->room.engine, variant);
+    hg_check check = {0};
     hg_result res = HG_OK;
 
-    pthread_mutex_lock(&engine->lock); /* a run of another thread may demote */
-    refused = hg_plan_refuses(&engine->plan, variant);
-    pthread_mutex_unlock(&engine->lock);
-    if (refused)
-        tell(t, variant, "", HG_SELFTEST_SKIPPED, 0, refused);
+    if (refused) {
+        (void)snprintf(check.why, sizeof(check.why), "%s", refused);
+        tell(t, variant, "", HG_SELFTEST_SKIPPED, 0, &check);
+    }
     for (uint32_t s = 0; s < hg_shape_count; s++) {
         const hg_shape *shape = &hg_shapes[s];
-        hg_check check;
 
         if (shape->kernel != variant->kernel || !wanted(shape, quick))
             continue;
         if (!refused) {
             HG_TRY(hg_selftest_try(&t->room, variant, shape, t->params.replays, &check));
             tell(t, variant, shape->name, check.passed ? HG_SELFTEST_PASSED : HG_SELFTEST_FAILED,
-                 t->params.replays, check.why);
+                 t->params.replays, &check);
         }
         t->done++;
         if (progress->step &&

@@ -12,7 +12,8 @@ enum { HG_REPLAYS_QUICK = 2, HG_REPLAYS_FULL = 5 };
 
 typedef struct hg_check {
     int passed;
-    char why[256]; /* the first wrong element, in words */
+    int within_bound; /* it failed by its bytes alone: the bound of fp32 holds */
+    char why[256];    /* the first wrong element, in words */
 } hg_check;
 
 /* A result is returned only when nothing can be said of the variant: no memory, a lost device. A

@@ -175,26 +175,41 @@ static double value_at(const uint8_t *block, uint64_t at)
     return value;
 }
 
+int hg_trial_difference(const hg_trial *trial, const uint8_t *expected, const uint8_t *found,
+                        uint32_t *bind, uint64_t *element)
+{
+    uint64_t at = 0;
+
+    if (memcmp(expected, found, trial->block_bytes) == 0)
+        return 0;
+    while (word_at(expected, at) == word_at(found, at))
+        at += 4;
+    *bind = trial->kernel->bind_count;
+    *element = at / 4;
+    for (uint32_t b = 0; b < trial->kernel->bind_count; b++) {
+        if (at >= trial->offset_bytes[b] && at < trial->offset_bytes[b] + trial->size_bytes[b]) {
+            *bind = b;
+            *element = (at - trial->offset_bytes[b]) / 4;
+        }
+    }
+    return 1;
+}
+
 int hg_trial_same(const hg_trial *trial, const uint8_t *expected, const uint8_t *found, char *why,
                   size_t why_bytes)
 {
-    uint64_t at = 0;
-    const char *place = "the guard";
-    uint64_t from = 0;
+    uint32_t bind;
+    uint64_t element, at;
+    int is_guard;
 
-    if (memcmp(expected, found, trial->block_bytes) == 0)
+    if (!hg_trial_difference(trial, expected, found, &bind, &element))
         return 1;
-    while (word_at(expected, at) == word_at(found, at))
-        at += 4;
-    for (uint32_t b = 0; b < trial->kernel->bind_count; b++) {
-        if (at >= trial->offset_bytes[b] && at < trial->offset_bytes[b] + trial->size_bytes[b]) {
-            place = trial->kernel->bind[b].name;
-            from = trial->offset_bytes[b];
-        }
-    }
-    (void)snprintf(why, why_bytes, "%s[%llu]: expected %08x (%.9g), found %08x (%.9g)", place,
-                   (unsigned long long)((at - from) / 4), word_at(expected, at),
-                   value_at(expected, at), word_at(found, at), value_at(found, at));
+    is_guard = bind == trial->kernel->bind_count;
+    at = element * 4 + (is_guard ? 0 : trial->offset_bytes[bind]);
+    (void)snprintf(why, why_bytes, "%s[%llu]: expected %08x (%.9g), found %08x (%.9g)",
+                   is_guard ? "the guard" : trial->kernel->bind[bind].name,
+                   (unsigned long long)element, word_at(expected, at), value_at(expected, at),
+                   word_at(found, at), value_at(found, at));
     return 0;
 }
 

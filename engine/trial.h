@@ -41,6 +41,12 @@ void hg_trial_text(const hg_trial *trial, uint8_t *block);
 void hg_trial_ref(const hg_trial *trial, uint8_t *block, double *magnitude);
 uint64_t hg_trial_output_elements(const hg_trial *trial);
 
+/* The first word that differs. 0: none does; *bind is the kernel's bind_count where it is a
+ * guard's.
+ */
+int hg_trial_difference(const hg_trial *trial, const uint8_t *expected, const uint8_t *found,
+                        uint32_t *bind, uint64_t *element);
+
 /* The whole blocks are the same bytes; why: the first word that is not, in words. */
 int hg_trial_same(const hg_trial *trial, const uint8_t *expected, const uint8_t *found, char *why,
                   size_t why_bytes);

@@ -57,7 +57,14 @@ typedef struct hg_selftest_row {
     hg_selftest_verdict verdict;
     uint32_t replays;
     const char *detail; /* "", or the first wrong element, in words */
+    /* Of a failed row. within_bound: under exact, bytes other than expected that are good enough
+     * for fp32; detail then begins with HG_SELFTEST_WITHIN. exact_only: no model uses this kernel
+     * (the probe), it tells what a driver does to arithmetic. */
+    uint32_t within_bound, exact_only;
 } hg_selftest_row;
+
+#define HG_SELFTEST_WITHIN "other bits, within its bound"
+#define HG_SELFTEST_BITS "other bits" /* of the probe, where an operation is another one */
 
 typedef void (*hg_selftest_callback)(void *user, const hg_selftest_row *row);
 
