@@ -77,6 +77,43 @@ out:
     return res;
 }
 
+/* What cannot be meant is told before anything runs. A listing that fails is no reason: every
+ * device runs in a child, and the one that is to blame becomes a row. A default gets its name. */
+static hg_result check_sides(compare_job *job)
+{
+    const hg_log silent = {0};
+    hg_device_info *devices = NULL;
+    uint32_t count = 0, found = 0;
+    char there[512] = "";
+    int drivers = 0;
+    hg_result res = HG_OK;
+
+    for (uint32_t i = 0; i < job->side_count; i++)
+        drivers |= strcmp(job->choices[i].selector, "ref") != 0;
+    if (!drivers) /* the reference is always there */
+        return HG_OK;
+    res = hg_device_list(&devices, &count);
+    if (res == HG_CANCELLED || res == HG_ERR_HOST_MEMORY)
+        return res;
+    for (uint32_t i = 0; i < count; i++)
+        if (!devices[i].unusable[0] && strlen(there) + 20 < sizeof(there))
+            snprintf(there + strlen(there), sizeof(there) - strlen(there), "%s%s",
+                     there[0] ? ", " : "", devices[i].selector);
+    for (uint32_t i = 0; i < job->side_count && res == HG_OK; i++) {
+        res = hg_device_select(&silent, devices, count, job->choices[i].selector, &found);
+        if (res != HG_OK)
+            res =
+                hg_message_fail(HG_ERR_NO_DEVICE,
+                                "no device '%s' can be used here; there are %s; `headgate devices` "
+                                "says more",
+                                job->labels[i], there);
+        else if (!job->labels[i][0])
+            snprintf(job->labels[i], LABEL_SIZE, "%s (default)", devices[found].selector);
+    }
+    free(devices);
+    return res == HG_ERR_DRIVER ? HG_OK : res;
+}
+
 /* One device alone is compared with the reference. */
 static hg_result choose_sides(compare_job *job)
 {
@@ -108,12 +145,14 @@ static hg_result choose_sides(compare_job *job)
         HG_TRY(add_side(job, label));
         job->choices[1] = device;
     }
-    for (uint32_t i = 0; i < job->side_count; i++)
-        if (!job->labels[i][0])
-            snprintf(job->labels[i], LABEL_SIZE, "default");
     if (job->side_count == 0)
         res =
             hg_message_fail(HG_ERR_NO_DEVICE, "no device can be used; `headgate doctor` says why");
+    else
+        res = check_sides(job);
+    for (uint32_t i = 0; i < job->side_count; i++)
+        if (!job->labels[i][0])
+            snprintf(job->labels[i], LABEL_SIZE, "default");
 out:
     return res;
 }
@@ -255,6 +294,24 @@ out:
     return res;
 }
 
+/* Options that cannot be meant, before anything is read. */
+static hg_result check_options(const hg_args *args)
+{
+    const char *page = hg_args_value(args, HG_OPTION_OUTPUT_PAGE);
+    const char *slash = page ? strrchr(page, '/') : NULL;
+    const char *end = page ? strrchr(slash ? slash : page, '.') : NULL;
+
+    if (hg_args_count(args, HG_OPTION_SAVE) && hg_args_count(args, HG_OPTION_LOAD))
+        return hg_message_fail(
+            HG_ERR_ARGUMENT,
+            "--save and --load contradict each other: save on one machine, load on "
+            "the other");
+    if (end && strcmp(end, ".html") != 0 && strcmp(end, ".htm") != 0)
+        return hg_message_fail(HG_ERR_ARGUMENT,
+                               "-o %s: the report is a page, its name ends in .html", page);
+    return hg_record_check_keep(hg_args_value(args, HG_OPTION_VALUES));
+}
+
 static hg_result make(compare_job *job)
 {
     hg_app *app = job->app;
@@ -263,11 +320,7 @@ static hg_result make(compare_job *job)
     const char *prompt_file = hg_args_value(app->args, HG_OPTION_PROMPT_FILE);
     hg_result res = HG_OK;
 
-    if (target && hg_args_count(app->args, HG_OPTION_LOAD))
-        return hg_message_fail(
-            HG_ERR_ARGUMENT,
-            "--save and --load contradict each other: save on one machine, load on "
-            "the other");
+    HG_TRY(check_options(app->args));
     HG_TRY(hg_source_open(app, app->args->operands[0], &job->source));
     if (target)
         HG_TRY(hg_source_spare(&job->source, prompt_file, target));

@@ -274,24 +274,25 @@ static void blame_baseline(hg_comparison *c)
     }
 }
 
+/* What counts for the whole: a difference says more than a device that did not run. */
+static int rank(hg_verdict verdict)
+{
+    return verdict == HG_VERDICT_DIFFERENT ? HG_VERDICT_NOT_RUN + 1 : (int)verdict;
+}
+
 void hg_compare_judge(hg_comparison *c)
 {
-    const hg_compare_side *decisive = NULL;
+    const hg_compare_side *decisive = &c->sides[0];
 
     for (uint32_t i = 0; i < c->side_count; i++)
         judge_side(c, i);
     blame_baseline(c);
     /* How far the baseline is from double is no difference between devices; its faults are. */
-    c->verdict =
-        c->sides[0].verdict > HG_VERDICT_ROUNDING ? c->sides[0].verdict : HG_VERDICT_SAME_BITS;
-    decisive = c->sides[0].verdict > HG_VERDICT_ROUNDING ? &c->sides[0] : NULL;
-    for (uint32_t i = 1; i < c->side_count; i++) {
-        if (!decisive || c->sides[i].verdict > c->verdict) {
-            c->verdict = c->sides[i].verdict > c->verdict ? c->sides[i].verdict : c->verdict;
+    if (c->side_count > 1 && decisive->verdict <= HG_VERDICT_ROUNDING)
+        decisive = &c->sides[1];
+    for (uint32_t i = 1; i < c->side_count; i++)
+        if (rank(c->sides[i].verdict) > rank(decisive->verdict))
             decisive = &c->sides[i];
-        }
-    }
-    if (!decisive)
-        decisive = &c->sides[0];
+    c->verdict = decisive->verdict;
     snprintf(c->reason, sizeof(c->reason), "%s: %s", decisive->label, decisive->reason);
 }

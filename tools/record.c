@@ -324,24 +324,50 @@ static void choose_default(const hg_spool *spool, char list[HG_RECORD_TEXT])
     }
 }
 
-/* A name that is no stage's would keep nothing, and nobody would know. */
-static void check_list(const hg_spool *spool, const char *list)
+hg_result hg_record_check_keep(const char *keep)
 {
-    for (const char *at = list; *at;) {
-        const int length = (int)strcspn(at, ",");
+    /* Of hg_stage.name in headgate/session.h. */
+    static const char *const names[] = {"embedding",
+                                        "attn_norm",
+                                        "q_gate",
+                                        "k",
+                                        "v",
+                                        "q",
+                                        "gate_logits",
+                                        "q_rope",
+                                        "k_rope",
+                                        "attn_probs",
+                                        "attn_out",
+                                        "attn_stats",
+                                        "attn_ungated",
+                                        "gates",
+                                        "attn_proj",
+                                        "attn_residual",
+                                        "mlp_norm",
+                                        "mlp_gate",
+                                        "mlp_up",
+                                        "mlp_act",
+                                        "mlp_down",
+                                        "residual",
+                                        "final_norm",
+                                        "logits"};
+
+    if (!keep || strcmp(keep, "all") == 0 || strcmp(keep, "none") == 0)
+        return HG_OK;
+    for (const char *at = keep; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const size_t length = strcspn(at, ",");
         int is_known = 0;
 
-        for (uint32_t i = 0; i < spool->count && !is_known; i++) {
-            const char *name = spool->entries[i].head.name;
-
-            is_known = strlen(name) == (size_t)length && strncmp(name, at, (size_t)length) == 0;
-        }
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !is_known; i++)
+            is_known = strlen(names[i]) == length && strncmp(names[i], at, length) == 0;
         if (!is_known)
-            hg_message(HG_LOG_WARNING,
-                       "--values: there is no stage '%.*s'; `headgate compare -v` lists them",
-                       length, at);
-        at += length + (at[length] == ',');
+            return hg_message_fail(
+                HG_ERR_ARGUMENT,
+                "--values: there is no stage '%.*s'; `headgate compare -v` lists "
+                "them",
+                (int)length, at);
     }
+    return HG_OK;
 }
 
 static hg_result put_frame(hg_output *output, const char tag[4], const void *head,
@@ -396,8 +422,6 @@ hg_result hg_record_save(hg_output *output, const hg_record_meta *meta, const hg
     if (!keep) {
         choose_default(spool, chosen);
         keep = chosen;
-    } else if (strcmp(keep, "all") != 0 && strcmp(keep, "none") != 0) {
-        check_list(spool, keep);
     }
     HG_TRY(put_frame(output, "META", text, strlen(text), NULL, 0));
     for (uint32_t i = 0; i < spool->count; i++)

@@ -44,6 +44,8 @@ void hg_record_close(hg_record *record);
 
 /* keep: comma list of stage names whose values are kept, "all" or "none"; NULL: logits, residual,
  * attn_out, gates and attn_probs while the file stays below 8 MiB. */
+/* HG_ERR_ARGUMENT: a name that is no stage's would keep nothing, and nobody would know. */
+hg_result hg_record_check_keep(const char *keep);
 hg_result hg_record_save(hg_output *output, const hg_record_meta *meta, const hg_spool *spool,
                          const char *keep);
 

@@ -76,16 +76,15 @@ ok 'a page' grep -q '<h1>.* Same within rounding</h1>' page.html
 ok 'a page has an end' grep -q '</html>' page.html
 
 # A device that is not there is a row; the others are judged.
-code 1 compare "$model" --ids 1,2 --device ref --device vk:77 --device ref@exact
-last "^did not run: vk:77: no device 'vk:77'"
+code 1 compare "$model" --ids 1,2 --device ref --device ref@fast --device ref@exact
+last "^did not run: ref@fast: precision fast is not built yet"
 prints '^ref@exact +same within rounding'
-code 1 compare "$model" --ids 1,2 --device vk:77 --device ref --json
+code 1 compare "$model" --ids 1,2 --device ref@fast --device ref --json
 is verdict 'did not run'
 is baseline reference
 is devices.1.verdict 'same bits'
-code 1 compare "$model" --ids 1 --device ref@exac --device ref/T7
-last "^did not run: ref@exac: no device 'ref@exac'"
-refuses 6 'so that nothing is saved' compare "$model" --ids 1,2 --device vk:77 --save none.hgr
+refuses 3 "no device .ref@exac. can" compare "$model" --ids 1 --device ref@exac --device ref/T7
+refuses 6 'so that nothing is saved' compare "$model" --ids 1,2 --device ref@fast --save none.hgr
 ok 'nothing was saved' test ! -e none.hgr
 
 # Records: saved, loaded, with another prompt, of other weights.
@@ -106,8 +105,10 @@ for keep in none all logits,attn_out; do
     code 0 compare "$model" --load $keep.hgr --device ref@exact --json -o $keep.html
 done
 ok 'hashes are smaller than values' sh -c '[ "$(wc -c <none.hgr)" -lt "$(wc -c <logits,attn_out.hgr)" ]'
-code 0 compare "$model" --ids 4 --device ref --save some.hgr --values logits,logitz
-says "warning: --values: there is no stage 'logitz'"
+refuses 2 "there is no stage 'logitz'" compare "$model" --ids 4 --device ref --save some.hgr --values logits,logitz
+refuses 3 'no device .vk:77. can be used here; there are .*ref' compare "$model" --ids 4 --device vk:77
+refuses 3 'no device .ref@exac. can be used here' compare "$model" --ids 4 --device ref@exac
+refuses 2 'ends in .html' compare "$model" --ids 4 --device ref -o out.png
 code 0 compare "$model" --ids 4,5,6 --device ref@exact --save exact.hgr --values none
 code 0 compare "$model" --load exact.hgr --device ref/T0@exact
 last '^same bits: '

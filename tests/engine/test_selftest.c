@@ -330,7 +330,7 @@ static void exact_needs_the_probe(void **state)
     }
 }
 
-static int stop(void *user, const char *what, uint64_t done, uint64_t total)
+static int stop_now(void *user, const char *what, uint64_t done, uint64_t total)
 {
     (void)user;
     (void)what;
@@ -341,7 +341,7 @@ static int stop(void *user, const char *what, uint64_t done, uint64_t total)
 
 static void checks_can_be_cancelled(void **state)
 {
-    const hg_run_params params = {.progress = {.step = stop}, .what = "run"};
+    const hg_run_params params = {.progress = {.step = stop_now}, .what = "run"};
     hg_oplist list = {0};
     hg_engine *e;
     hg_op *op = hg_oplist_append(&list, HG_OP_DISPATCH);

@@ -130,7 +130,7 @@ static void respects_budget_and_limits(void **state)
     assert_null(engine);
 }
 
-static int stop(void *user, const char *what, uint64_t done, uint64_t total)
+static int stop_now(void *user, const char *what, uint64_t done, uint64_t total)
 {
     int *calls = user;
 
@@ -146,7 +146,7 @@ static void runs_in_order_and_cancels(void **state)
     hg_mem *mem = NULL;
     uint32_t words[64];
     int calls = 0;
-    const hg_run_params run = {.progress = {stop, &calls}, .what = "fills"};
+    const hg_run_params run = {.progress = {stop_now, &calls}, .what = "fills"};
 
     (void)state;
     assert_int_equal(hg_buffer_create(engine, HG_MEM_SCRATCH, sizeof(words), "words", &mem), HG_OK);

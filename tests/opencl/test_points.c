@@ -30,7 +30,7 @@ static void start(world *w)
     w->pipe = hg_tiny_prepare(w->dev, 2);
 }
 
-static void stop(world *w)
+static void stop_worker(world *w)
 {
     hg_backend_opencl.release(&w->a);
     hg_backend_opencl.release(&w->b);
@@ -75,7 +75,7 @@ static void test_timeout(void **state)
     second = submit_scale(&w);
     assert_int_equal(hg_backend_opencl.wait(w.dev, second, UINT64_MAX), HG_OK);
     assert_int_equal(w.log.errors, 0);
-    stop(&w);
+    stop_worker(&w);
 }
 
 /* What is released while work may use it stays until the work is over. */
@@ -119,7 +119,7 @@ static void test_late_free(void **state)
     hg_backend_opencl.release(&w.b);
     assert_int_equal(w.dev->allocated_bytes, BYTES);
     assert_int_equal(w.dev->peak_bytes, 3 * BYTES);
-    stop(&w);
+    stop_worker(&w);
 }
 
 /* Closing waits by itself. */
@@ -132,7 +132,7 @@ static void test_close_in_flight(void **state)
     hg_fake_hold(1);
     submit_scale(&w);
     submit_scale(&w);
-    stop(&w);
+    stop_worker(&w);
 }
 
 /* A cache that grows by a row per token binds a new range each time: old sub-buffers go, none that
@@ -163,7 +163,7 @@ static void test_many_ranges(void **state)
     assert_int_equal(hg_fake_state.freed_in_flight, 0);
     hg_fake_hold(0);
     hg_backend_opencl.release(&big);
-    stop(&w);
+    stop_worker(&w);
 }
 
 static cl_int CL_API_CALL fail_unmap(cl_command_queue queue, cl_mem mem, void *view,
@@ -197,7 +197,7 @@ static void test_unmap_fails(void **state)
     assert_int_equal(point, 0);
     assert_null(list);
     assert_int_equal(hg_backend_opencl.wait(w.dev, submit_scale(&w), UINT64_MAX), HG_OK);
-    stop(&w);
+    stop_worker(&w);
 }
 
 static cl_int CL_API_CALL fail_fill(cl_command_queue queue, cl_mem dst, const void *pattern,
@@ -238,7 +238,7 @@ static void test_submit_fails(void **state)
     assert_int_equal(point, 0);
     assert_int_equal(hg_fake_state.finished, finished + 1);
     assert_int_equal(submit_scale(&w), 1); /* the number was not used up */
-    stop(&w);
+    stop_worker(&w);
 }
 
 static void test_times(void **state)
@@ -280,7 +280,7 @@ static void test_times(void **state)
     assert_true(ns[0] > 0);
     assert_int_equal(hg_backend_opencl.times(w.dev, point, ns, 1), HG_OK);
     assert_true(ns[0] == 0);
-    stop(&w);
+    stop_worker(&w);
 }
 
 /* Lost once, lost for ever, whatever the driver says later; and everything can still be given back.
@@ -319,7 +319,7 @@ static void test_lost(void **state)
                      HG_ERR_DEVICE_LOST);
     assert_null(pipe);
     assert_int_equal(w.log.errors, 7); /* one sentence per failed call */
-    stop(&w);
+    stop_worker(&w);
 }
 
 static void test_lists(void **state)
@@ -348,7 +348,7 @@ static void test_lists(void **state)
                                               NULL, 0, &point),
                      HG_ERR_UNSUPPORTED);
     assert_null(list);
-    stop(&w);
+    stop_worker(&w);
 }
 
 int main(void)
