@@ -150,6 +150,9 @@ hg_result hg_engine_create(const hg_engine_params *theirs, hg_engine **out)
     HG_TRY(open_device(engine, params));
     HG_TRY(make_spare(engine));
     /* The reference is what others are judged by. */
+    for (const char *c = params->surroundings; c && *c; c++)
+        engine->surroundings =
+            (engine->surroundings ^ (unsigned char)*c) * UINT64_C(0x100000001b3) + 1;
     if (!params->trust && engine->plan.device.backend != HG_BACKEND_REFERENCE)
         HG_TRY(hg_trust_create(engine, &engine->trust));
     *out = engine;

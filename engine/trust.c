@@ -47,12 +47,13 @@ static hg_trust_entry *entry_of(const hg_trust *trust, const hg_variant *variant
     return &trust->entries[variant - hg_variants];
 }
 
-static void demote(hg_engine *engine, const hg_variant *variant)
+static void demote(hg_engine *engine, const hg_variant *variant, int is_wrong)
 {
     uint8_t *mask = &engine->plan.demoted[variant->kernel][variant->tier];
+    const uint32_t bit = 1u << variant->dtype;
 
     pthread_mutex_lock(&engine->lock);
-    *mask = (uint8_t)(*mask | 1u << variant->dtype);
+    *mask = (uint8_t)(is_wrong ? *mask | bit : *mask & ~bit);
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -98,11 +99,23 @@ static hg_result try_variant(hg_engine *engine, hg_trust *trust, const hg_varian
     if (!trust->room.engine)
         HG_TRY(hg_trial_room_open(&trust->room, engine, hg_selftest_room_bytes(1)));
     HG_TRY(hg_selftest_quick(&trust->room, variant, &check));
+    entry->kept = 0;
     entry->state = check.passed ? HG_TRUST_PASSED : HG_TRUST_FAILED;
     memcpy(entry->why, check.why, sizeof(entry->why));
     trust->changed = 1;
 out:
     return res;
+}
+
+/* The arithmetic is probed by every program anew: it costs little, and settings of a driver that no
+ * key knows change it. */
+static void read_file(hg_engine *engine, hg_trust *trust)
+{
+    hg_trust_file_read(engine, trust->entries);
+    trust->read = 1;
+    for (uint32_t v = 0; v < hg_variant_count; v++)
+        if (hg_variants[v].kernel == HG_KERNEL_probe)
+            trust->entries[v].state = HG_TRUST_UNKNOWN;
 }
 
 /* One kernel for one type. *tried: a check was made, and there may be more to do. */
@@ -115,8 +128,7 @@ static hg_result settle(hg_engine *engine, hg_trust *trust, hg_kernel_id kernel,
     if (trust->settled[kernel] & 1u << dtype)
         return HG_OK;
     if (!trust->read)
-        hg_trust_file_read(engine, trust->entries);
-    trust->read = 1;
+        read_file(engine, trust);
     while ((variant = hg_plan_variant(&engine->plan, kernel, dtype)) != NULL) {
         hg_trust_entry *entry = entry_of(trust, variant);
 
@@ -128,11 +140,17 @@ static hg_result settle(hg_engine *engine, hg_trust *trust, hg_kernel_id kernel,
             trust->settled[kernel] = (uint8_t)(trust->settled[kernel] | 1u << dtype);
             return HG_OK;
         }
-        demote(engine, variant);
+        demote(engine, variant, 1);
         wrong = variant;
         variant = hg_plan_variant(&engine->plan, kernel, dtype);
-        if (variant)
+        if (variant) {
             warn(engine, wrong, variant, entry->why);
+        } else if (entry->kept) {
+            /* A device is not refused for what it did once. */
+            demote(engine, wrong, 0);
+            entry->state = HG_TRUST_UNKNOWN;
+            entry->kept = 0;
+        }
     }
     /* Where no variant fits the limits, running says so. */
     if (!wrong)

@@ -15,6 +15,7 @@ typedef enum hg_trust_state { HG_TRUST_UNKNOWN, HG_TRUST_PASSED, HG_TRUST_FAILED
 /* One per row of hg_variants. */
 typedef struct hg_trust_entry {
     hg_trust_state state;
+    int kept; /* an earlier run's, from the file */
     char why[sizeof(((hg_check *)0)->why)];
 } hg_trust_entry;
 

@@ -22,7 +22,8 @@
 enum { FILE_BYTES_MAX = 1 << 16, LINE_BYTES_MAX = 1024 };
 
 #define HASH_START UINT64_C(0xcbf29ce484222325)
-#define HEAD "headgate checks 1\n"
+/* The number is raised whenever shapes or judging change: older verdicts then say nothing. */
+#define HEAD "headgate checks 2\n"
 
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
@@ -41,9 +42,10 @@ static void make_key(const hg_engine *engine, char key[2 * LINE_BYTES_MAX])
 
     for (int i = 0; i < 16; i++)
         (void)snprintf(uuid + (size_t)i * 2, 3, "%02x", d->device_uuid[i]);
-    (void)snprintf(key, 2 * LINE_BYTES_MAX, "key %d %d %s|%s|%s|%s|%s|%08x|%s|%s", (int)d->backend,
-                   (int)engine->plan.precision, uuid, d->name, d->driver, d->driver_version,
-                   d->api_version, engine->plan.features, HG_VERSION_STRING, HG_EXACT_REVISION);
+    (void)snprintf(key, 2 * LINE_BYTES_MAX, "key %d %d %016" PRIx64 " %s|%s|%s|%s|%s|%08x|%s|%s",
+                   (int)d->backend, (int)engine->plan.precision, engine->surroundings, uuid,
+                   d->name, d->driver, d->driver_version, d->api_version, engine->plan.features,
+                   HG_VERSION_STRING, HG_EXACT_REVISION);
     for (char *c = key; *c; c++) {
         if ((unsigned char)*c < ' ')
             *c = '?';
@@ -91,6 +93,7 @@ static void take_line(const hg_engine *engine, const char *line, hg_trust_entry 
 
         if (entries[v].state != HG_TRUST_UNKNOWN || strncmp(line, start, (size_t)length) != 0)
             continue;
+        entries[v].kept = 1;
         if (strcmp(verdict, "pass") == 0) {
             entries[v].state = HG_TRUST_PASSED;
         } else if (strncmp(verdict, "fail ", 5) == 0) {

@@ -27,7 +27,7 @@ enum { ANY_TIER = -1 };
 /* Which dispatches are spoilt: every n-th of a kernel, in a tier or in all. */
 static struct {
     int kernel, tier, every; /* every 0: none */
-    uint32_t matching, dispatches;
+    uint32_t matching, dispatches, probes;
 } fault;
 
 static char said[4096];
@@ -38,7 +38,10 @@ static void spoil(hg_list *list, hg_pipe *pipe, const void *params, const hg_bin
 {
     const hg_variant *v = pipe->variant;
 
-    fault.dispatches++;
+    if (v->kernel == HG_KERNEL_probe)
+        fault.probes++; /* made by every program anew */
+    else
+        fault.dispatches++;
     hg_backend_reference.dispatch(list, pipe, params, binds, bind_count, groups);
     if (!fault.every || (int)v->kernel != fault.kernel ||
         (fault.tier != ANY_TIER && (int)v->tier != fault.tier))
@@ -65,7 +68,7 @@ static void set_fault(int kernel, int tier, int every)
     fault.kernel = kernel;
     fault.tier = tier;
     fault.every = every;
-    fault.matching = fault.dispatches = 0;
+    fault.matching = fault.dispatches = fault.probes = 0;
     said[0] = '\0';
 }
 
@@ -383,6 +386,7 @@ static void verdicts_are_kept(void **state)
     assert_true(checks_made("1") > 0);
     assert_int_equal(find_file(path), 1);
     assert_int_equal(checks_made("1"), 0);
+    assert_true(fault.probes > 0);
     assert_true(checks_made("2") > 0); /* another version of the driver */
     assert_int_equal(find_file(path), 2);
     /* A failure stays one as long as nothing changed. */
@@ -395,6 +399,29 @@ static void verdicts_are_kept(void **state)
     assert_non_null(strstr(said, "kernel matmul (T0C f32) is wrong on ref"));
     assert_true(checks_made("2") > 0);
     assert_null(strstr(said, "is wrong"));
+    /* Other settings of the driver are another question. */
+    set_fault(0, 0, 0);
+    e = open_engine("2", 1);
+    e->surroundings = 7;
+    assert_int_equal(multiply(e, &y), HG_OK);
+    assert_true(fault.dispatches > 1);
+    hg_engine_destroy(&e);
+}
+
+/* What was wrong once, and has nothing below it, is tried again. */
+static void nobody_is_refused_for_the_past(void **state)
+{
+    hg_engine *e;
+    float y = 0;
+
+    (void)state;
+    remove_files();
+    set_fault(HG_KERNEL_matmul, ANY_TIER, 1);
+    e = open_engine("1", 1);
+    assert_int_equal(multiply(e, &y), HG_ERR_DRIVER);
+    hg_engine_destroy(&e);
+    assert_true(checks_made("1") > 0);
+    assert_int_equal(checks_made("1"), 0);
 }
 
 static size_t read_file(const char *path, char *text, size_t room)
@@ -544,6 +571,7 @@ int main(void)
         cmocka_unit_test(exact_needs_the_probe),
         cmocka_unit_test(checks_can_be_cancelled),
         cmocka_unit_test(verdicts_are_kept),
+        cmocka_unit_test(nobody_is_refused_for_the_past),
         cmocka_unit_test(damaged_files_say_nothing),
         cmocka_unit_test(only_regular_files_are_read),
         cmocka_unit_test(programs_at_once_leave_a_whole_file),

@@ -133,6 +133,9 @@ typedef struct hg_engine_params {
      * are kept in cache_dir. What fails is replaced by a lower tier, with a warning, or is
      * HG_ERR_DRIVER. 1: nothing is tried. */
     uint32_t trust;
+    /* Whatever else changes what the driver does, such as variables of its compiler: answers are
+     * kept for these alone. NULL: nothing. */
+    const char *surroundings;
 } hg_engine_params;
 
 /* params NULL: all defaults. */
