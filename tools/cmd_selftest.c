@@ -5,6 +5,7 @@
 #include "device_list.h"
 #include "json_writer.h"
 #include "message.h"
+#include "paragraph.h"
 #include "selftest_side.h"
 
 #include <stdio.h>
@@ -84,37 +85,47 @@ out:
     return res;
 }
 
-static const char *verdict_name(hg_selftest_verdict verdict)
+static hg_result print_line(hg_output *output, uint32_t width, const hg_selftest_line *line)
 {
-    static const char *const names[] = {"pass", "FAIL", "not used"};
+    enum { VERDICT_AT = 42 };
+    char shapes[32] = "-", runs[16] = "-", text[400];
+    hg_result res;
 
-    return names[verdict];
+    if (line->state != HG_SELFTEST_UNUSED) {
+        snprintf(shapes, sizeof(shapes), "%u/%u", line->passed, line->shapes);
+        snprintf(runs, sizeof(runs), "%u", line->replays);
+    }
+    snprintf(text, sizeof(text), "%s%s%s", hg_selftest_state_name(line), *line->first ? ": " : "",
+             line->first);
+    res = hg_output_format(output, "  %-12s  %-4s  %-4s  %-6s  %4s  ", line->kernel, line->tier,
+                           line->dtype, shapes, runs);
+    return res == HG_OK ? hg_paragraph_print(output, width, VERDICT_AT, VERDICT_AT, text) : res;
 }
 
 static hg_result print_side(hg_output *output, const hg_selftest_side *side)
 {
-    char driver[640];
-    hg_result res = HG_OK;
+    const uint32_t width = hg_paragraph_width();
+    const hg_selftest_tally *tally = side->tally;
+    char driver[640], text[1200];
+    uint32_t at = 4;
+    hg_result res;
 
-    if (*side->device.name)
-        HG_TRY(hg_output_format(output, "%s  %s; %s\n", side->device.selector, side->device.name,
-                                hg_driver_label(&side->device, driver)));
-    else
-        HG_TRY(hg_output_format(output, "%s\n", side->label));
-    if (side->line_count > 0)
-        HG_TRY(hg_output_text(output, "  KERNEL        TIER  TYPE  SHAPES  RUNS  VERDICT\n"));
-    for (uint32_t i = 0; i < side->line_count; i++) {
-        const hg_selftest_line *line = &side->lines[i];
-        char shapes[32];
-
-        snprintf(shapes, sizeof(shapes), "%u/%u", line->passed, line->shapes);
-        HG_TRY(hg_output_format(output, "  %-12s  %-4s  %-4s  %-6s  %4u  %s%s%s\n", line->kernel,
-                                line->tier, line->dtype, shapes, line->replays,
-                                verdict_name(line->verdict), *line->first ? ": " : "",
-                                line->first));
+    snprintf(text, sizeof(text), "%s", side->label);
+    if (*side->device.name) {
+        snprintf(text, sizeof(text), "%s  %s; %s", side->device.selector, side->device.name,
+                 hg_driver_label(&side->device, driver));
+        at = hg_paragraph_columns(side->device.selector) + 2;
     }
-    if (*side->failure)
-        HG_TRY(hg_output_format(output, "  %s\n", side->failure));
+    /* Tables for people: 80 columns where what drivers say allows it. */
+    HG_TRY(hg_paragraph_print(output, width < 80 ? width : 80, at, 0, text));
+    if (tally->count > 0)
+        HG_TRY(hg_output_text(output, "  KERNEL        TIER  TYPE  SHAPES  RUNS  VERDICT\n"));
+    for (uint32_t i = 0; i < tally->count; i++)
+        HG_TRY(print_line(output, width, &tally->lines[i]));
+    if (*side->failure) {
+        HG_TRY(hg_output_text(output, "  "));
+        HG_TRY(hg_paragraph_print(output, width, 4, 2, side->failure));
+    }
     if (side->complaints)
         HG_TRY(
             hg_output_format(output, "  %u messages of the validation layer\n", side->complaints));
@@ -124,7 +135,9 @@ out:
 
 static int is_good(const hg_selftest_side *side)
 {
-    return !side->failed && !*side->failure && !side->complaints;
+    const hg_selftest_sum sum = hg_selftest_tally_sum(side->tally);
+
+    return sum.other + sum.wrong == 0 && !*side->failure && !side->complaints;
 }
 
 /* What a driver did, not what an option or this machine lacks. */
@@ -138,39 +151,72 @@ static const char *name_of(const hg_selftest_side *side)
     return *side->device.selector ? side->device.selector : side->label;
 }
 
+/* "not usable with --exact; right for fp32 (2 of 26 kernels give other bits)" */
+static const char *words_of(const hg_selftest_side *side, char text[224])
+{
+    const hg_selftest_sum sum = hg_selftest_tally_sum(side->tally);
+    char words[160];
+
+    if (*side->failure)
+        snprintf(text, 224, "did not finish");
+    else
+        snprintf(text, 224, "%s%s",
+                 hg_selftest_words(&sum, side->choice.precision == HG_PRECISION_EXACT, words),
+                 side->complaints ? "; messages of the validation layer" : "");
+    return text;
+}
+
 static hg_result print_verdict(const test_job *job)
 {
     hg_output *output = job->output;
-    uint32_t bad = 0;
-    hg_result res;
+    uint32_t bad = 0, tables = 0;
+    char text[224];
+    hg_result res = HG_OK;
 
-    for (uint32_t i = 0; i < job->side_count; i++)
+    for (uint32_t i = 0; i < job->side_count; i++) {
         bad += !is_good(&job->sides[i]);
+        tables += job->sides[i].tally->count > 0;
+    }
+    if (tables)
+        HG_TRY(hg_output_text(output, "TIER: T0 is portable; T0C is the same text with tile "
+                                      "numbers for processors.\n"));
     if (bad == 0)
         return hg_output_format(output, "all kernels pass on %u device%s\n", job->side_count,
                                 job->side_count == 1 ? "" : "s");
-    HG_TRY(hg_output_text(output, "FAILED:"));
-    for (uint32_t i = 0; i < job->side_count; i++) {
-        const hg_selftest_side *side = &job->sides[i];
-
-        if (is_good(side))
-            continue;
-        HG_TRY(hg_output_format(output, " %s (", name_of(side)));
-        if (*side->failure)
-            HG_TRY(hg_output_text(output, "did not finish"));
-        else
-            HG_TRY(
-                hg_output_format(output, "%u of %u kernels wrong", side->failed, side->line_count));
-        HG_TRY(hg_output_text(output, ")"));
-    }
-    res = hg_output_text(output, "\n");
+    for (uint32_t i = 0; i < job->side_count; i++)
+        HG_TRY(hg_output_format(output, "%s: %s\n", name_of(&job->sides[i]),
+                                words_of(&job->sides[i], text)));
 out:
     return res;
 }
 
+static void put_line(const hg_selftest_line *line, hg_put *put)
+{
+    static const char *const verdicts[] = {"pass", "not used", "fail", "fail"};
+    const int failed = line->state >= HG_SELFTEST_OTHER_BITS;
+
+    hg_put_object(put, NULL);
+    hg_put_text(put, "kernel", line->kernel);
+    hg_put_text(put, "tier", line->tier);
+    hg_put_text(put, "type", strcmp(line->dtype, "-") == 0 ? "none" : line->dtype);
+    hg_put_unsigned(put, "shapes", line->shapes);
+    hg_put_unsigned(put, "passed", line->passed);
+    hg_put_unsigned(put, "replays", line->replays);
+    hg_put_text(put, "verdict", verdicts[line->state]);
+    if (failed)
+        hg_put_boolean(put, "within_bound",
+                       line->state == HG_SELFTEST_OTHER_BITS && line->within_bound);
+    else
+        hg_put_null(put, "within_bound");
+    hg_put_text(put, "detail", *line->first ? line->first : NULL);
+    hg_put_end(put);
+}
+
 static void put_side(const hg_selftest_side *side, hg_put *put)
 {
-    static const char *const verdicts[] = {"pass", "fail", "not used"};
+    const hg_selftest_sum sum = hg_selftest_tally_sum(side->tally);
+    const int ended = !*side->failure;
+    char text[224];
 
     hg_put_object(put, NULL);
     hg_put_text(put, "selector", name_of(side));
@@ -178,24 +224,19 @@ static void put_side(const hg_selftest_side *side, hg_put *put)
     hg_put_text(put, "driver", *side->device.name ? side->device.driver : NULL);
     hg_put_text(put, "driver_version", *side->device.name ? side->device.driver_version : NULL);
     hg_put_text(put, "api_version", *side->device.name ? side->device.api_version : NULL);
+    hg_put_text(put, "precision", hg_precision_name(side->choice.precision));
     hg_put_boolean(put, "passed", is_good(side));
+    hg_put_boolean(put, "right_for_fp32", ended && sum.for_fp32);
+    if (side->choice.precision == HG_PRECISION_EXACT)
+        hg_put_boolean(put, "right_for_exact", ended && sum.for_exact);
+    else
+        hg_put_null(put, "right_for_exact"); /* nobody asked */
+    hg_put_text(put, "sum", words_of(side, text));
     hg_put_text(put, "failure", *side->failure ? side->failure : NULL);
     hg_put_unsigned(put, "validation_messages", side->complaints);
     hg_put_array(put, "kernels");
-    for (uint32_t i = 0; i < side->line_count; i++) {
-        const hg_selftest_line *line = &side->lines[i];
-
-        hg_put_object(put, NULL);
-        hg_put_text(put, "kernel", line->kernel);
-        hg_put_text(put, "tier", line->tier);
-        hg_put_text(put, "type", line->dtype);
-        hg_put_unsigned(put, "shapes", line->shapes);
-        hg_put_unsigned(put, "passed", line->passed);
-        hg_put_unsigned(put, "replays", line->replays);
-        hg_put_text(put, "verdict", verdicts[line->verdict]);
-        hg_put_text(put, "detail", *line->first ? line->first : NULL);
-        hg_put_end(put);
-    }
+    for (uint32_t i = 0; i < side->tally->count; i++)
+        put_line(&side->tally->lines[i], put);
     hg_put_end(put);
     hg_put_end(put);
 }
@@ -256,11 +297,14 @@ static int run(hg_app *app)
     HG_TRY(hg_output_open("-", &job.output));
     for (uint32_t i = 0; i < job.side_count; i++) {
         HG_TRY(hg_selftest_side_run(&job.base, &job.sides[i]));
-        if (*job.sides[i].failure)
+        if (strncmp(job.sides[i].failure, "no device", 9) == 0)
+            hg_message(HG_LOG_ERROR, "%s", job.sides[i].failure);
+        else if (*job.sides[i].failure)
             hg_message(HG_LOG_ERROR, "%s: %s", name_of(&job.sides[i]), job.sides[i].failure);
     }
     /* Nothing was tried: there is no table. */
-    if (job.side_count == 1 && job.sides[0].result != HG_OK && !is_driver_failure(&job.sides[0])) {
+    if (!hg_args_count(app->args, HG_OPTION_JSON) && job.side_count == 1 &&
+        job.sides[0].result != HG_OK && !is_driver_failure(&job.sides[0])) {
         res = job.sides[0].result;
         goto out;
     }
@@ -286,11 +330,13 @@ const hg_command hg_command_selftest = {
     .name = "selftest",
     .operands = "",
     .summary = "try every kernel on a device, against the reference and bit for bit",
-    .about = "Runs every kernel of the program on small and ragged shapes with values at the edges "
-             "of the number format. Results must have the bytes that the kernel's text gives as "
-             "plain C, be within the bound of the reference in double, and be the same in every "
-             "run. Each device is tried in a process of its own, so a driver that crashes or hangs "
-             "is a line of the report. Exit code 1: something is wrong.",
+    .about =
+        "Runs every kernel of the program on small and ragged shapes with values at the edges "
+        "of the number format. Results must have the bytes that the kernel's text gives as "
+        "plain C, be within the bound of the reference in double, and be the same in every "
+        "run. Other bits within that bound rule out --exact alone; WRONG rules out the device. "
+        "Each device is tried in a process of its own, so a driver that crashes or hangs "
+        "is a line of the report. Exit code 1: something is wrong.",
     .examples = "headgate selftest\n"
                 "headgate selftest --device all --replay 20\n"
                 "headgate selftest --device vk:0 --quick --json",

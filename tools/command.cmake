@@ -22,7 +22,7 @@ add_library(
   commands.c device_list.c digest.c dump.c evaluate.c machine.c maps.c picture.c prompt.c provenance.c record.c source.c spool.c stage_frame.c stage_judge.c trace.c)
 target_compile_definitions(hg_command PRIVATE HG_SAMPLES_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/samples")
 target_link_libraries(hg_command PUBLIC hg_command_base hg_raster PkgConfig::LIBCRYPTO)
-target_sources(hg_command PRIVATE cmd_selftest.c selftest_side.c)
+target_sources(hg_command PRIVATE cmd_selftest.c selftest_side.c selftest_tally.c)
 target_sources(hg_command PRIVATE cmd_exact_hash.c exact_hash.c samples.c shipped.c)
 # The doctor reads manifests (JSON) and opens drivers as a loader does.
 target_sources(hg_command PRIVATE cmd_doctor.c doctor_access.c doctor_ask.c doctor_devices.c doctor_driver.c

@@ -3,6 +3,7 @@
 #include "selftest_side.h"
 
 #include "child.h"
+#include "device_list.h"
 #include "interrupt.h"
 #include "message.h"
 
@@ -12,7 +13,7 @@
 
 /* The same program on both ends: structs travel as they are. */
 typedef struct wire_row {
-    uint32_t verdict, replays;
+    uint32_t verdict, replays, within_bound, exact_only;
     char kernel[32], tier[8], dtype[8], shape[64], detail[256];
 } wire_row;
 
@@ -44,7 +45,10 @@ static void tell(child_job *c, const char tag[4], const void *payload, size_t by
 
 static void send_row(void *user, const hg_selftest_row *row)
 {
-    wire_row wire = {.verdict = (uint32_t)row->verdict, .replays = row->replays};
+    wire_row wire = {.verdict = (uint32_t)row->verdict,
+                     .replays = row->replays,
+                     .within_bound = row->within_bound,
+                     .exact_only = row->exact_only};
 
     snprintf(wire.kernel, sizeof(wire.kernel), "%s", row->kernel);
     snprintf(wire.tier, sizeof(wire.tier), "%s", row->tier);
@@ -107,52 +111,28 @@ static hg_result read_whole(reader *r, const hg_frame *frame, void *out, size_t 
     return hg_child_read(&r->child, r->job->timeout_s, out, bytes);
 }
 
-static hg_selftest_line *line_of(hg_selftest_side *side, const wire_row *row)
+static hg_result take_row(reader *r, wire_row *wire)
 {
-    hg_selftest_line *line = &side->lines[side->line_count];
-
-    for (uint32_t i = side->line_count; i-- > 0;) {
-        hg_selftest_line *known = &side->lines[i];
-
-        if (strcmp(known->kernel, row->kernel) == 0 && strcmp(known->tier, row->tier) == 0 &&
-            strcmp(known->dtype, row->dtype) == 0)
-            return known;
-    }
-    if (side->line_count == HG_SELFTEST_ROWS_MAX)
-        return NULL;
-    side->line_count++;
-    memset(line, 0, sizeof(*line));
-    memcpy(line->kernel, row->kernel, sizeof(line->kernel));
-    memcpy(line->tier, row->tier, sizeof(line->tier));
-    memcpy(line->dtype, row->dtype, sizeof(line->dtype));
-    return line;
-}
-
-static hg_result take_row(reader *r, wire_row *row)
-{
-    hg_selftest_line *line;
-
-    row->kernel[sizeof(row->kernel) - 1] = row->tier[sizeof(row->tier) - 1] = '\0';
-    row->dtype[sizeof(row->dtype) - 1] = row->shape[sizeof(row->shape) - 1] = '\0';
-    row->detail[sizeof(row->detail) - 1] = '\0';
-    hg_message_defuse(row->detail);
-    line = row->verdict <= HG_SELFTEST_SKIPPED ? line_of(r->side, row) : NULL;
-    if (!line)
+    wire->kernel[sizeof(wire->kernel) - 1] = wire->tier[sizeof(wire->tier) - 1] = '\0';
+    wire->dtype[sizeof(wire->dtype) - 1] = wire->shape[sizeof(wire->shape) - 1] = '\0';
+    wire->detail[sizeof(wire->detail) - 1] = '\0';
+    hg_message_defuse(wire->detail);
+    if (wire->verdict > HG_SELFTEST_SKIPPED)
         return HG_ERR_FILE;
-    line->replays = row->replays;
-    if (row->verdict == HG_SELFTEST_SKIPPED) {
-        line->verdict = HG_SELFTEST_SKIPPED;
-        snprintf(line->first, sizeof(line->first), "%s", row->detail);
-        return HG_OK;
-    }
-    line->shapes++;
-    line->passed += row->verdict == HG_SELFTEST_PASSED;
-    if (row->verdict == HG_SELFTEST_FAILED && line->verdict == HG_SELFTEST_PASSED) {
-        line->verdict = HG_SELFTEST_FAILED;
-        r->side->failed++;
-        snprintf(line->first, sizeof(line->first), "%s: %s", row->shape, row->detail);
-    }
-    r->last = *row;
+    const hg_selftest_row row = {.kernel = wire->kernel,
+                                 .tier = wire->tier,
+                                 .dtype = wire->dtype,
+                                 .shape = wire->shape,
+                                 .verdict = (hg_selftest_verdict)wire->verdict,
+                                 .replays = wire->replays,
+                                 .detail = wire->detail,
+                                 .within_bound = wire->within_bound,
+                                 .exact_only = wire->exact_only};
+
+    if (!hg_selftest_tally_add(r->side->tally, &row))
+        return HG_ERR_FILE;
+    if (row.verdict != HG_SELFTEST_SKIPPED)
+        r->last = *wire;
     return HG_OK;
 }
 
@@ -235,6 +215,36 @@ static void say_end(reader *r, hg_result res, int ending)
                  hg_child_describe(ending, how));
 }
 
+/* The library names the candidates in lines of their own, of which the child kept the first: "no
+ * device 'vk:9'; expected ... out of:". */
+static hg_result name_candidates(hg_selftest_side *side)
+{
+    hg_device_info *devices = NULL;
+    uint32_t count = 0;
+    size_t used = strlen(side->failure);
+    hg_result res;
+
+    if (used == 0 || side->failure[used - 1] != ':')
+        return HG_OK;
+    res = hg_device_list(&devices, &count);
+    if (res != HG_OK)
+        return res;
+    if (strncmp(side->failure, "no device", 9) == 0)
+        used = (size_t)snprintf(side->failure, sizeof(side->failure), "no device '%.200s'",
+                                side->choice.selector);
+    else
+        used = strcspn(side->failure, ";");
+    for (uint32_t i = 0; i < count && used < sizeof(side->failure) - 40; i++)
+        used += (size_t)snprintf(side->failure + used, sizeof(side->failure) - used, "%s%.16s",
+                                 i            ? ", "
+                                 : count == 1 ? " (there is "
+                                              : " (there are ",
+                                 devices[i].selector);
+    snprintf(side->failure + used, sizeof(side->failure) - used, "%s", count ? ")" : "");
+    free(devices);
+    return HG_OK;
+}
+
 hg_result hg_selftest_side_run(const hg_selftest_job *job, hg_selftest_side *side)
 {
     child_job child = {.job = job, .side = side};
@@ -242,8 +252,8 @@ hg_result hg_selftest_side_run(const hg_selftest_job *job, hg_selftest_side *sid
     hg_result res;
     int ending;
 
-    side->lines = calloc(HG_SELFTEST_ROWS_MAX + 1, sizeof(*side->lines));
-    if (!side->lines)
+    side->tally = calloc(1, sizeof(*side->tally));
+    if (!side->tally)
         return hg_message_fail(HG_ERR_HOST_MEMORY, "out of memory");
     res = hg_child_start(&r.child, child_work, &child);
     if (res != HG_OK)
@@ -257,11 +267,11 @@ hg_result hg_selftest_side_run(const hg_selftest_job *job, hg_selftest_side *sid
     /* A driver that crashes while it is closed has crashed. */
     if (!r.is_done || ending >= 256)
         say_end(&r, res, ending);
-    return HG_OK;
+    return side->result == HG_ERR_NO_DEVICE ? name_candidates(side) : HG_OK;
 }
 
 void hg_selftest_side_free(hg_selftest_side *side)
 {
-    free(side->lines);
-    side->lines = NULL;
+    free(side->tally);
+    side->tally = NULL;
 }

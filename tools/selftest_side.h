@@ -4,26 +4,13 @@
 #define HG_TOOLS_SELFTEST_SIDE_H
 
 #include "machine.h"
-
-#include <headgate/diagnose.h>
-
-enum { HG_SELFTEST_ROWS_MAX = 256 };
-
-/* One variant over its shapes. */
-typedef struct hg_selftest_line {
-    char kernel[32], tier[8], dtype[8];
-    uint32_t passed, shapes, replays;
-    hg_selftest_verdict verdict;
-    char first[328]; /* the first failure with its shape, or why it is never used here */
-} hg_selftest_line;
+#include "selftest_tally.h"
 
 typedef struct hg_selftest_side {
     char label[HG_NAME_SIZE]; /* as it was asked for */
     hg_machine_choice choice;
     hg_device_info device; /* name "" until the child has told it */
-    hg_selftest_line *lines;
-    uint32_t line_count;
-    uint32_t failed;     /* lines */
+    hg_selftest_tally *tally;
     uint32_t complaints; /* of the validation layer */
     hg_result result;    /* HG_ERR_DRIVER: it crashed, hung or broke a promise: failure */
     char failure[512];   /* "" when it came to its end */
