@@ -40,7 +40,7 @@ GRID(rows_norm_rope, norm_rope, (uint64_t)p->tokens * p->heads)
 GRID(rows_attention, attention, (uint64_t)p->tokens * p->heads)
 GRID(cells_attn_probs, attn_probs,
      (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *
-         divide_up(p->k_count, p->pool_k))
+         divide_up(divide_up(p->k_count, p->pool_k), spec[0]))
 GRID(elements_silu_mul, silu_mul, p->count)
 GRID(elements_add, add, p->count)
 GRID(rows_reduce_rows, reduce_rows, p->rows)
