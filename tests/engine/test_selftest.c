@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "device.h"
+#include "operation.h"
 #include "trust.h"
 
 #include <dirent.h>
@@ -130,7 +131,7 @@ static hg_result multiply(hg_engine *engine, float *y)
 /* ---- the self test ---- */
 
 static struct {
-    uint32_t passed, failed, skipped, others;
+    uint32_t passed, failed, skipped, others, within, named;
     const char *kernel; /* that may fail */
     char detail[256];
 } seen;
@@ -143,6 +144,10 @@ static void take_row(void *user, const hg_selftest_row *row)
     if (row->verdict != HG_SELFTEST_FAILED)
         return;
     seen.failed++;
+    seen.within += row->within_bound;
+    seen.named +=
+        strncmp(row->detail, HG_SELFTEST_WITHIN ": ", strlen(HG_SELFTEST_WITHIN) + 2) == 0;
+    assert_int_equal(row->exact_only, strcmp(row->kernel, "probe") == 0);
     seen.others += strcmp(row->kernel, seen.kernel) != 0;
     (void)snprintf(seen.detail, sizeof(seen.detail), "%s", row->detail);
 }
@@ -179,7 +184,51 @@ static void a_wrong_kernel_is_found_and_named(void **state)
         self_test(HG_SELFTEST_QUICK, 0, hg_kernels[k].name);
         assert_true(seen.failed > 0);
         assert_int_equal(seen.others, 0);
-        assert_non_null(strstr(seen.detail, "[0]: expected "));
+        assert_int_equal(seen.within, 0);
+        assert_non_null(strstr(seen.detail, k == HG_KERNEL_probe ? "operation \"a + b\": expected "
+                                                                 : "[0]: expected "));
+    }
+}
+
+/* The double column has other bits than the text, and is as right as can be. */
+static void other_bits_are_told_from_wrong_ones(void **state)
+{
+    const hg_selftest_params params = {.struct_size = sizeof(params), .level = HG_SELFTEST_FULL};
+
+    (void)state;
+    for (int exact = 0; exact < 2; exact++) {
+        hg_engine *e;
+
+        set_fault(0, ANY_TIER, 0);
+        e = open_engine("1", exact);
+        e->dev->plan.reference_text = 0;
+        memset(&seen, 0, sizeof(seen));
+        seen.kernel = "";
+        assert_int_equal(hg_selftest(e, &params, take_row, &seen), HG_OK);
+        assert_true(exact ? seen.failed > 20 : seen.failed == 0);
+        assert_int_equal(seen.within, seen.failed);
+        assert_int_equal(seen.named, seen.failed);
+        assert_int_equal(seen.skipped, !exact); /* the probe has nothing to say of fp32 */
+        hg_engine_destroy(&e);
+    }
+}
+
+static void operations_have_names(void **state)
+{
+    (void)state;
+    for (uint64_t place = 0; place < 2 * HG_OPERATION_COUNT; place++) {
+        const hg_operation *operation = hg_operation_at(place);
+
+        assert_true(operation->name && operation->name[0] && operation->cause);
+        for (uint64_t other = 0; other < place % HG_OPERATION_COUNT; other++)
+            assert_string_not_equal(operation->name, hg_operation_at(other)->name);
+    }
+    assert_string_equal(hg_operation_at(2 * HG_OPERATION_COUNT + 11)->name,
+                        "a*b + a*a must not be factored");
+    for (uint32_t s = 0; s < hg_shape_count; s++) {
+        if (hg_shapes[s].kernel == HG_KERNEL_probe)
+            assert_int_equal(hg_shape_bind_elements(&hg_shapes[s], 2),
+                             hg_shapes[s].params.probe.count * HG_OPERATION_COUNT);
     }
 }
 
@@ -563,6 +612,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_device_passes),
         cmocka_unit_test(a_wrong_kernel_is_found_and_named),
+        cmocka_unit_test(other_bits_are_told_from_wrong_ones),
+        cmocka_unit_test(operations_have_names),
         cmocka_unit_test(flicker_is_found_by_replays),
         cmocka_unit_test(wrong_calls_are_told),
         cmocka_unit_test(a_wrong_tier_is_replaced_by_the_next),
