@@ -189,8 +189,8 @@ static hg_result read_prompt(compare_job *job)
                  memcmp(job->prompt.ids, job->loaded.meta.ids, job->prompt.count * 4) != 0))
         res = hg_message_fail(
             HG_ERR_TEXT,
-            "%s was made for another prompt (%u tokens, this one has %u): leave the "
-            "prompt away to take the record's",
+            "%s was made for another prompt (%u tokens, this one has %u): leave out --prompt to "
+            "take the record's",
             path, job->loaded.meta.id_count, job->prompt.count);
 out:
     return res;
@@ -203,8 +203,10 @@ static hg_result check_weights(const compare_job *job)
     if (!job->loaded.meta.ids || strcmp(meta->weights, job->weights) == 0)
         return HG_OK;
     return hg_message_fail(
-        HG_ERR_FILE, "the record was made with other weights: sha256 %.12s..., %s has %.12s...",
-        meta->weights, job->source.name, job->weights);
+        HG_ERR_FILE,
+        "%s was made with other weights: sha256 %.12s..., %s has %.12s...; take the same model "
+        "folder as there",
+        job->loaded.name, meta->weights, job->source.name, job->weights);
 }
 
 static hg_result compare(compare_job *job)
@@ -270,7 +272,8 @@ static hg_result report(compare_job *job)
                                  .source = &job->source,
                                  .prompt = &job->prompt,
                                  .weights = job->weights,
-                                 .command_line = app->command_line};
+                                 .command_line = app->command_line,
+                                 .limits = hg_args_value(app->args, HG_OPTION_LIMITS)};
     const char *page = hg_args_value(app->args, HG_OPTION_OUTPUT_PAGE);
     hg_put put;
     hg_result res = HG_OK;
@@ -385,19 +388,31 @@ const hg_command hg_command_compare = {
     .operands = "MODEL",
     .summary = "whether devices compute the same, stage by stage, and where they part",
     .about =
-        "Runs the same prompt on each device, in a process of its own, and judges every stage: end "
-        "to end against the first device, and each kernel alone on the reference's inputs, so that "
-        "a fault shows where it is born. The last line is the verdict: same bits, same within "
-        "rounding, different, or did not run (the last two are exit code 1), with the bound and "
-        "how it came about. One device alone is compared with the reference. --save on one "
-        "machine and --load on another compare the two. -v prints every stage, -o a page for a "
-        "bug report.",
-    .examples =
-        "headgate compare MODEL --prompt 'A text' --device vk:0 --device cl:0\n"
-        "headgate compare MODEL --prompt 'A text' --device all --exact\n"
-        "headgate compare MODEL --prompt 'A text' --device vk:0 --replay 20 -o report.html\n"
-        "headgate compare MODEL --prompt 'A text' --device vk:0 --save here.hgr\n"
-        "headgate compare MODEL --load here.hgr --device vk:0",
+        "Runs the same prompt on each device, in a process of its own, and looks at every stage: "
+        "what one operation wrote, as q_rope of layer 3, logits, or the attention maps. A stage is "
+        "judged end to end against the first device (the baseline), and each kernel alone on the "
+        "inputs of a reference in double, so that a fault shows where it is born. One device alone "
+        "is compared with ref. --save on one machine and --load on another compare the two. "
+        "-v prints every stage, -o writes a page for a bug report.\n"
+        "\n"
+        "Columns (layers, tokens and places count from 1):\n"
+        "ROUNDINGS: distance in units of what float32 rounding alone does to this prompt; a fault "
+        "above 16.\n"
+        "ISOLATED: the kernel alone, its largest error as a share of its bound; a fault above 1.\n"
+        "MAX DIFF: the largest difference of a value. AT: where that is.\n"
+        "DIFFER: share of the values with other bits. Under --exact any one is a fault.\n"
+        "NMSE: squared distance by squared length. 1-COS: 1 - cosine of the angle.\n"
+        "KL: Kullback-Leibler divergence of the next token's distribution, in nats.\n"
+        "\n"
+        "The last line is the verdict. Exit codes: 0 same bits, or same within rounding; 1 "
+        "different, or did not run; others as in 'headgate --help'. docs/compare.md has the "
+        "bounds, "
+        "the JSON and the record.",
+    .examples = "headgate compare MODEL --prompt 'A text' --device vk:0 --device cl:0\n"
+                "headgate compare MODEL --prompt 'A text' --device all --exact\n"
+                "headgate compare MODEL --prompt 'A text' --replay 20 -o report.html\n"
+                "headgate compare MODEL --prompt 'A text' --device vk:0 --save here.hgr\n"
+                "headgate compare MODEL --load here.hgr   # there, with the same MODEL",
     .operands_min = 1,
     .operands_max = 1,
     .options = options,

@@ -137,11 +137,6 @@ static hg_result work(job *j, int fd)
     HG_TRY(open_engine(j, &log, &trace.engine));
     HG_TRY(send_meta(fd, trace.engine));
     HG_TRY(hg_trace_run(&trace, &stages));
-    if (hg_engine_validation_messages(trace.engine)) {
-        res = hg_message_fail(HG_ERR_DRIVER, "the validation layer had %u messages",
-                              hg_engine_validation_messages(trace.engine));
-        goto out;
-    }
     HG_TRY(check_validation(j, trace.engine));
     hg_put_u32(done, stages);
     HG_TRY(hg_frame_write(fd, "DONE", done, sizeof(done)));
@@ -541,27 +536,27 @@ static hg_result run_side(job *j, hg_comparison *out, uint32_t i, double *roundi
 }
 
 /* The record's stages have to be this run's. */
-static hg_result check_loaded(const hg_record *record, const hg_spool *reference)
+static hg_result check_loaded(const hg_comparison *c, const hg_spool *reference)
 {
-    if (record->spool.count != reference->count)
+    if (c->baseline.count != reference->count)
         return hg_message_fail(
             HG_ERR_FILE,
-            "the record has %u stages, this model and prompt have %u: was it made "
-            "from the same checkpoint by this version?",
-            record->spool.count, reference->count);
+            "%s has %u stages, this model and prompt have %u: was it made from the same checkpoint "
+            "by this version?",
+            c->record, c->baseline.count, reference->count);
     for (uint32_t i = 0; i < reference->count; i++) {
         char label[64];
 
-        if (!hg_stage_head_matches(&record->spool.entries[i].head, &reference->entries[i].head))
+        if (!hg_stage_head_matches(&c->baseline.entries[i].head, &reference->entries[i].head))
             return hg_message_fail(
-                HG_ERR_FILE, "the record's stage %u is %s, not what this model has there", i + 1,
-                hg_stage_head_label(&record->spool.entries[i].head, label));
+                HG_ERR_FILE, "%s: its stage %u is %s, not what this model has there", c->record,
+                i + 1, hg_stage_head_label(&c->baseline.entries[i].head, label));
     }
     return HG_OK;
 }
 
 /* Damage on the way here must not be taken for what a device did. */
-static hg_result check_values(const hg_stage_head *head, const float *values)
+static hg_result check_values(const char *name, const hg_stage_head *head, const float *values)
 {
     uint8_t found[HG_SHA256_BYTES];
     char label[64];
@@ -570,9 +565,9 @@ static hg_result check_values(const hg_stage_head *head, const float *values)
     if (res != HG_OK || memcmp(found, head->sha256, sizeof(found)) == 0)
         return res;
     return hg_message_fail(HG_ERR_FILE,
-                           "the record is damaged: its values of %s do not have the sha256 that it "
-                           "was saved with; copy it once more",
-                           hg_stage_head_label(head, label));
+                           "%s is damaged: its values of %s do not have the sha256 that they were "
+                           "saved with; copy it once more",
+                           name, hg_stage_head_label(head, label));
 }
 
 /* The loaded baseline is measured against the reference where it kept values. */
@@ -608,7 +603,7 @@ static hg_result judge_loaded(job *j, hg_comparison *out, double *rounding)
         if (res == HG_OK)
             res = hg_spool_values(&out->baseline, r.index, r.values);
         if (res == HG_OK)
-            res = check_values(&entry->head, r.values);
+            res = check_values(out->record, &entry->head, r.values);
         if (res == HG_OK)
             res = judge_free(&r, &entry->head);
     }
@@ -632,6 +627,7 @@ static hg_result make_sides(const hg_compare_params *params, hg_comparison *out)
     /* Taken over: the caller's record is empty from here on. */
     out->baseline = params->loaded->spool;
     out->sides[0].meta = params->loaded->meta;
+    memcpy(out->record, params->loaded->name, sizeof(out->record));
     memset(params->loaded, 0, sizeof(*params->loaded));
     params->loaded->spool.fd = -1;
     return HG_OK;
@@ -674,7 +670,7 @@ hg_result hg_compare_run(const hg_compare_params *params, hg_comparison *out)
     }
     HG_TRY(run_text(&j, out, rounding));
     if (out->is_loaded) {
-        HG_TRY(check_loaded(&(hg_record){.spool = out->baseline}, &reference));
+        HG_TRY(check_loaded(out, &reference));
         HG_TRY(judge_loaded(&j, out, rounding));
     }
     for (uint32_t i = out->is_loaded; i < out->side_count; i++) {

@@ -52,6 +52,8 @@ typedef struct hg_compare_side {
     /* Largest error as a share of its bound, and the stage; UINT32_MAX: none. */
     double worst_isolated, worst_free;
     uint32_t worst_isolated_row, worst_free_row;
+    uint32_t measured;     /* stages with values on both sides */
+    uint32_t hashes_other; /* stages without, whose hashes differ */
     hg_verdict verdict;
     char reason[512];  /* how the verdict came about, one sentence */
     uint32_t decisive; /* the stage that decided; UINT32_MAX: none */
@@ -69,8 +71,11 @@ typedef struct hg_comparison {
     uint32_t layers, heads, tokens;
     uint32_t map_cells, map_pool; /* of maps; 0: none */
     hg_verdict verdict;           /* the worst of all */
-    char reason[800];
-    hg_spool baseline; /* values of side 0 */
+    uint32_t is_partial;          /* same within rounding, as far as can be told */
+    char reason[1200];            /* one sentence that names the devices */
+    char note[400];               /* what a reader of the verdict should know, or "" */
+    char record[HG_RECORD_TEXT];  /* the loaded file's name */
+    hg_spool baseline;            /* values of side 0 */
 } hg_comparison;
 
 typedef struct hg_compare_params {
@@ -97,6 +102,18 @@ void hg_comparison_free(hg_comparison *comparison);
 
 /* Bound of an end-to-end distance: this many times what rounding does (D10). */
 #define HG_COMPARE_ROUNDINGS 16.0
+
+/* Distance end to end as a share of its bound; 0 where it was not measured. */
+double hg_stage_free_share(const hg_stage_row *row);
+/* Such a share in words, "0.013", "1.0", "240": how many times what rounding does; "beyond" where
+ * nothing is allowed. */
+const char *hg_roundings_text(double share, char text[16]);
+/* "0", "0.013", "1.2e+04", "beyond": a share of a bound as it is. */
+const char *hg_share_text(double share, char text[16]);
+/* 1: this side and the baseline promise the same bits. */
+int hg_compare_is_exact(const hg_comparison *comparison, uint32_t side);
+/* 1: same within rounding where it was measured, and some stages, hashes alone, were not. */
+int hg_compare_is_partial(const hg_compare_side *side);
 
 /* "token 5, head 2, column 17" (counted from 1) for a flat index of a stage; *token: the token of
  * that row from 0, or -1. pool: tokens per cell of a map. */

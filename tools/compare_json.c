@@ -38,6 +38,7 @@ static void put_difference(const hg_compare_report *report, const hg_stage_row *
     hg_put_number(put, "cosine", d->cosine);
     hg_put_number(put, "distance", d->distance);
     hg_put_number(put, "bound", row->bound);
+    hg_put_number(put, "roundings", HG_COMPARE_ROUNDINGS * hg_stage_free_share(row));
     hg_put_boolean(put, "beyond", (int)row->is_beyond);
     if (d->max_abs > 0) {
         hg_put_text(
@@ -93,13 +94,16 @@ static void put_decision(const hg_compare_side *side, hg_put *put)
     hg_put_end(put);
 }
 
-static void put_side(const hg_compare_report *report, const hg_compare_side *side, hg_put *put)
+static void put_side(const hg_compare_report *report, uint32_t index, hg_put *put)
 {
+    const hg_comparison *c = report->comparison;
+    const hg_compare_side *side = &c->sides[index];
     const hg_record_meta *m = &side->meta;
     const hg_agreement *a = &side->agreement;
 
     hg_put_object(put, NULL);
     hg_put_text(put, "device", side->label);
+    hg_put_text(put, "role", index == 0 ? "baseline" : "compared");
     hg_put_text(put, "selector", m->selector);
     hg_put_text(put, "name", m->device);
     hg_put_text(put, "driver", m->driver);
@@ -111,7 +115,10 @@ static void put_side(const hg_compare_report *report, const hg_compare_side *sid
     hg_put_text(put, "reason", side->reason);
     put_decision(side, put);
     hg_put_number(put, "tokens_per_second", m->tokens_per_s);
-    hg_put_number(put, "wall_s", side->wall_s);
+    if (index == 0 && c->is_loaded)
+        hg_put_null(put, "wall_s");
+    else
+        hg_put_number(put, "wall_s", side->wall_s);
     hg_put_unsigned(put, "runs", side->runs);
     hg_put_unsigned(put, "runs_differ", side->runs_differ);
     hg_put_unsigned(put, "untapped_differ", side->untapped_differ);
@@ -123,6 +130,9 @@ static void put_side(const hg_compare_report *report, const hg_compare_side *sid
         hg_put_number(put, "same_top_10", a->top_shared / (double)a->tokens);
         hg_put_end(put);
     }
+    hg_put_number(put, "roundings", HG_COMPARE_ROUNDINGS * side->worst_free);
+    hg_put_number(put, "share_of_bound", side->worst_isolated);
+    hg_put_unsigned(put, "stages_measured", side->measured);
     hg_put_array(put, "stages");
     for (uint32_t i = 0; i < side->row_count; i++)
         put_row(report, &side->rows[i], put);
@@ -141,6 +151,7 @@ void hg_compare_put_json(const hg_compare_report *report, hg_put *put)
     hg_put_ids(put, "ids", report->prompt->ids, report->prompt->count);
     hg_put_text(put, "verdict", hg_verdict_name(c->verdict));
     hg_put_text(put, "reason", c->reason);
+    hg_put_text(put, "note", c->note[0] ? c->note : NULL);
     hg_put_text(put, "baseline",
                 c->is_lost     ? "reference"
                 : c->is_loaded ? "record"
@@ -149,6 +160,6 @@ void hg_compare_put_json(const hg_compare_report *report, hg_put *put)
     hg_put_unsigned(put, "map_pool", c->map_pool);
     hg_put_array(put, "devices");
     for (uint32_t i = 0; i < c->side_count; i++)
-        put_side(report, &c->sides[i], put);
+        put_side(report, i, put);
     hg_put_end(put);
 }

@@ -6,7 +6,9 @@
 #include "compare_page.h"
 
 #include "app.h"
+#include "surroundings.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -53,8 +55,9 @@ static void put_tally(const hg_comparison *c, hg_output *output)
 static void put_top(const hg_compare_report *report, hg_output *output)
 {
     const hg_comparison *c = report->comparison;
-    const char *verdict = hg_verdict_name(c->verdict);
+    char verdict[64];
 
+    hg_compare_headline(c, verdict);
     hg_page_put(output,
                 "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
@@ -73,6 +76,11 @@ static void put_top(const hg_compare_report *report, hg_output *output)
                 verdict_mark(c->verdict), *verdict - 'a' + 'A', verdict + 1);
     hg_page_text(output, c->reason);
     hg_page_put(output, "</p>\n");
+    if (c->note[0]) {
+        hg_page_put(output, "<p class=\"soft\">");
+        hg_page_text(output, c->note);
+        hg_page_put(output, "</p>\n");
+    }
     put_tally(c, output);
     hg_page_put(output, "</header>\n");
 }
@@ -131,17 +139,40 @@ static void put_prompt(const hg_compare_report *report, hg_output *output)
         hg_page_put(output, "<p class=\"soft\">Framed: the token that the verdict is about.</p>\n");
 }
 
+/* A badge: the verdict, of the baseline with what it was judged against. */
+static void put_chip(const hg_comparison *c, uint32_t index, hg_output *output)
+{
+    char standing[96];
+
+    hg_page_put(output, "<span class=\"chip %s\">%s</span>",
+                hg_page_verdict_class(c->sides[index].verdict),
+                hg_compare_standing(c, index, standing));
+}
+
+static void put_speed(const hg_comparison *c, const hg_record_meta *m, double fastest,
+                      hg_output *output)
+{
+    if (m->tokens_per_s > 0 && c->tokens >= HG_COMPARE_TIMED_TOKENS)
+        hg_page_put(
+            output,
+            "<br>%.4g tokens/s, prefill, while no stage is looked at<div class=\"speed\"><i "
+            "style=\"width:%.1f%%\"></i></div>",
+            m->tokens_per_s, 100 * m->tokens_per_s / fastest);
+}
+
 static void put_device(const hg_compare_report *report, uint32_t index, double fastest,
                        hg_output *output)
 {
-    const hg_compare_side *s = &report->comparison->sides[index];
+    const hg_comparison *c = report->comparison;
+    const hg_compare_side *s = &c->sides[index];
     const hg_record_meta *m = &s->meta;
+    char runs[64];
 
     hg_page_put(output, "<li><div class=\"head\"><strong><a href=\"#device-%u\">", index + 1);
     hg_page_text(output, s->label);
-    hg_page_put(output, "</a>%s</strong><span class=\"chip %s\">%s</span></div>\n",
-                index == 0 ? " <span class=\"soft\">baseline</span>" : "",
-                hg_page_verdict_class(s->verdict), hg_verdict_name(s->verdict));
+    hg_page_put(output, "</a></strong>");
+    put_chip(c, index, output);
+    hg_page_put(output, "</div>\n");
     if (s->verdict == HG_VERDICT_NOT_RUN) {
         hg_page_put(output, "<p class=\"soft\">");
         hg_page_text(output, s->reason);
@@ -166,11 +197,30 @@ static void put_device(const hg_compare_report *report, uint32_t index, double f
         hg_page_put(output, " by headgate ");
         hg_page_text(output, m->program);
     }
-    if (m->tokens_per_s > 0)
-        hg_page_put(output,
-                    "<br>%.4g tokens/s<div class=\"speed\"><i style=\"width:%.1f%%\"></i></div>",
-                    m->tokens_per_s, 100 * m->tokens_per_s / fastest);
+    if (s->runs > 1)
+        hg_page_put(output, "<br>%s", hg_compare_runs(s, runs));
+    put_speed(c, m, fastest, output);
     hg_page_put(output, "</div></li>\n");
+}
+
+/* Of this machine; a record came from another. */
+static void put_surroundings(const hg_compare_report *report, hg_output *output)
+{
+    char system[256], name[128], value[400];
+    unsigned at = 0, count = 0;
+
+    put_term(output, report->comparison->is_loaded ? "System here" : "System",
+             hg_surroundings_system(system));
+    put_term(output, "Limits", report->limits ? report->limits : "the devices' own");
+    hg_page_put(output, "<dt>Environment of drivers</dt><dd>");
+    for (; hg_surroundings_variable(&at, name, value); count++) {
+        hg_page_put(output, "%s<code>", count ? "<br>" : "");
+        hg_page_text(output, name);
+        hg_page_put(output, "=");
+        hg_page_text(output, value);
+        hg_page_put(output, "</code>");
+    }
+    hg_page_put(output, "%s</dd>\n", count ? "" : "no variable is set that changes drivers");
 }
 
 static void put_facts(const hg_compare_report *report, hg_output *output)
@@ -196,11 +246,13 @@ static void put_facts(const hg_compare_report *report, hg_output *output)
     if (gmtime_r(&now, &parts))
         (void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
     put_term(output, "Date", text);
-    hg_page_put(output, "<dt>Program</dt><dd>headgate %s, order of the exact kernels %s</dd>\n",
+    hg_page_put(output, "<dt>Program</dt><dd>headgate %s, exact revision %s</dd>\n",
                 HG_VERSION_STRING, HG_EXACT_REVISION);
     hg_page_put(output, "<dt>Command</dt><dd><code>");
     hg_page_text(output, report->command_line);
-    hg_page_put(output, "</code></dd></dl>\n");
+    hg_page_put(output, "</code></dd>\n");
+    put_surroundings(report, output);
+    hg_page_put(output, "</dl>\n");
     put_prompt(report, output);
     hg_page_put(output, "</section>\n");
 }
@@ -209,31 +261,28 @@ static void put_agreement(const hg_compare_side *s, hg_output *output)
 {
     const hg_agreement *a = &s->agreement;
     const double tokens = (double)a->tokens;
+    char runs[64];
 
     if (a->tokens) {
         hg_page_heading(output, "Logits");
         hg_page_put(output,
                     "<dl><dt>Kullback-Leibler divergence</dt><dd>%.2g nats on average, %.2g at "
                     "most</dd>\n<dt>Likeliest next token</dt><dd>the same for %llu of %llu "
-                    "tokens</dd>\n<dt>%d likeliest</dt><dd>%.4g %% in common</dd></dl>\n",
+                    "tokens</dd>\n<dt>Top-%d lists</dt><dd>agree %.4g %%</dd></dl>\n",
                     a->kl_sum / tokens, a->kl_max, (unsigned long long)a->same_first,
                     (unsigned long long)a->tokens, HG_AGREEMENT_TOP, 100 * a->top_shared / tokens);
     }
     if (!s->meta.device[0] || s->runs == 0 || s->meta.date[0])
         return;
-    hg_page_heading(output, "The same twice");
+    hg_page_heading(output, "Repeatability");
     hg_page_put(output, "<p>");
-    if (s->runs_differ)
-        hg_page_put(output, "%u of %u runs have other bits than the first. ", s->runs_differ,
-                    s->runs);
-    else if (s->runs > 1)
-        hg_page_put(output, "All %u runs have the same bits. ", s->runs);
+    if (s->runs > 1)
+        hg_page_put(output, "%s. ", hg_compare_runs(s, runs));
     hg_page_put(output, "%s</p>\n",
                 s->untapped_differ
-                    ? "The logits have other bits when many kernels share a submit: one does not "
-                      "wait for another, or results are not the same twice."
-                    : "The logits have the same bits when nobody looks at the stages and many "
-                      "kernels share a submit.");
+                    ? "A run without reading the stages back: other bits. With many kernels in a "
+                      "submit one does not wait for another, or results are not the same twice."
+                    : "A run without reading the stages back: same bits.");
 }
 
 static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_output *output)
@@ -241,7 +290,11 @@ static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_ou
     const hg_comparison *c = report->comparison;
     const hg_compare_side *s = &c->sides[index];
     const uint32_t twin = hg_compare_twin(c, index);
-    const int folded = index == 0 && c->side_count > 1 && s->verdict < HG_VERDICT_DIFFERENT;
+    const int is_own = index == 0 && c->side_count > 1;
+    /* Where all bits are the same there is nothing to see, but it is there. */
+    const int folded =
+        s->verdict == HG_VERDICT_SAME_BITS || (is_own && s->verdict == HG_VERDICT_ROUNDING);
+    char reason[sizeof(s->reason)];
     hg_result res = HG_OK;
 
     hg_page_put(output, "<section id=\"device-%u\"><h2>", index + 1);
@@ -251,9 +304,12 @@ static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_ou
         hg_page_text(output,
                      index == 0 || c->is_lost ? "the reference in double" : c->sides[0].label);
     }
-    hg_page_put(output, " <span class=\"chip %s\">%s</span></h2>\n<p>",
-                hg_page_verdict_class(s->verdict), hg_verdict_name(s->verdict));
-    hg_page_text(output, s->reason);
+    hg_page_put(output, " ");
+    put_chip(c, index, output);
+    hg_page_put(output, "</h2>\n<p>");
+    *reason = (char)toupper((unsigned char)s->reason[0]);
+    snprintf(reason + 1, sizeof(reason) - 1, "%s", s->reason[0] ? s->reason + 1 : "");
+    hg_page_text(output, s->verdict < HG_VERDICT_DIFFERENT ? reason : s->reason);
     hg_page_put(output, "</p>\n");
     if (twin != UINT32_MAX) {
         hg_page_put(output, "<p>Every stage has the bits of <a href=\"#device-%u\">", twin + 1);
@@ -261,7 +317,8 @@ static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_ou
         hg_page_put(output, "</a>: see there.</p>\n");
     } else if (s->verdict != HG_VERDICT_NOT_RUN) {
         if (folded)
-            hg_page_put(output, "<details><summary>The baseline&#39;s own stages</summary>\n");
+            hg_page_put(output, "<details><summary>%s</summary>\n",
+                        is_own ? "The baseline&#39;s own stages" : "Stages and maps");
         hg_page_chart(report, index, output);
         hg_page_tables(report, index, output);
         put_agreement(s, output);
@@ -283,9 +340,10 @@ static void put_bounds(hg_output *output)
         "computed in double, and each of its values may be off by the unit roundoff of float32 "
         "times a factor for its order of summation times the sum of the absolute terms that it is "
         "made of, so that a fault shows in the kernel that has it.</p>\n"
-        "<p><strong>End to end:</strong> a whole stage (its L2 distance) may be %.0f times as far "
-        "away as an exact float32 run of this same prompt is from the reference in double, because "
-        "errors that earlier stages hand on are the input&#39;s doing, not the device&#39;s.</p>\n"
+        "<p><strong>End to end, in roundings:</strong> one rounding is the distance (L2) at which "
+        "an exact float32 run of this same prompt is from the reference in double. A stage may be "
+        "%.0f roundings away from the baseline&#39;s, because errors that earlier stages hand on "
+        "are the input&#39;s doing, not the device&#39;s.</p>\n"
         "<p><strong>Same bits</strong> means that the sha256 of every stage agrees; two runs under "
         "exact precision must have the same bits, whatever the devices, and any other bit is a "
         "fault.</p></section>\n",

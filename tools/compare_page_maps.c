@@ -128,26 +128,49 @@ static hg_result put_map(const picture *p, const float *map, double most, const 
     return res;
 }
 
-static hg_result put_difference(const picture *p, const float *map, const float *base, double most,
-                                uint32_t layer)
+/* What 16 roundings would look like, given that the largest difference is `most`: the end of the
+ * colours, so that rounding stays pale. most itself where nothing was measured, or it is more. */
+static double full_scale(const hg_compare_side *s, uint32_t layer, double most, int *is_within)
 {
+    *is_within = 0;
+    for (uint32_t i = 0; i < s->row_count; i++) {
+        const hg_stage_row *row = &s->rows[i];
+        const double share = hg_stage_free_share(row);
+
+        if (strcmp(row->head.name, "attn_probs") != 0 || row->head.layer != (int32_t)layer ||
+            !row->is_measured)
+            continue;
+        *is_within = share <= 1;
+        return share > 0 && share < 1 ? most / share : most;
+    }
+    return most;
+}
+
+static hg_result put_difference(const picture *p, uint32_t side, const float *map,
+                                const float *base, uint32_t layer)
+{
+    const double most = largest(map, base, p->cells);
+    int is_within;
+    const double full = full_scale(&p->report->comparison->sides[side], layer, most, &is_within);
     hg_result res = HG_OK;
 
     if (most == 0) {
-        hg_page_put(p->output, "<div><div class=\"cell\">no<br>difference</div>difference</div>\n");
+        hg_page_put(p->output,
+                    "<div><div class=\"cell plain\">no<br>difference</div>difference</div>\n");
         return HG_OK;
     }
     for (uint32_t i = 0; i < p->cells * p->cells; i++) {
-        const double d = (double)map[i] - base[i];
+        const double d = ((double)map[i] - base[i]) / full;
 
-        p->pixels[i] = isfinite(d) ? diverging(d / most) : HG_COLOR_BROKEN;
+        p->pixels[i] = isfinite(d) ? diverging(d < 0 ? -sqrt(-d) : sqrt(d)) : HG_COLOR_BROKEN;
     }
     hg_page_put(p->output,
                 "<div><div class=\"cell\"><img width=\"%u\" height=\"%u\" alt=\"Difference of the "
                 "attention of layer %u, from -%.2g to +%.2g\" src=\"",
                 p->cells, p->cells, layer + 1, most, most);
     res = put_png(p);
-    hg_page_put(p->output, "\"></div>difference, &#177;%.2g</div>\n", most);
+    hg_page_put(p->output, "\"></div>difference, &#177;%.2g%s</div>\n", most,
+                is_within ? ", within rounding" : "");
     return res;
 }
 
@@ -163,9 +186,10 @@ static hg_result put_layer(const picture *p, uint32_t side, uint32_t layer)
 
     if (base && largest(base, NULL, p->cells) > most)
         most = largest(base, NULL, p->cells);
-    hg_page_put(p->output,
-                "<figure><figcaption>Layer %u, up to %.2g</figcaption><div class=\"trio\">\n",
-                layer + 1, most);
+    hg_page_put(
+        p->output,
+        "<figure><figcaption>Layer %u, largest cell %.2g</figcaption><div class=\"trio\">\n",
+        layer + 1, most);
     if (base) {
         snprintf(alt, sizeof(alt), "Attention of layer %u on %s", layer + 1, c->sides[0].label);
         HG_TRY(put_map(p, base, most, c->sides[0].label, alt));
@@ -173,7 +197,7 @@ static hg_result put_layer(const picture *p, uint32_t side, uint32_t layer)
     snprintf(alt, sizeof(alt), "Attention of layer %u on %s", layer + 1, c->sides[side].label);
     HG_TRY(put_map(p, map, most, c->sides[side].label, alt));
     if (base)
-        HG_TRY(put_difference(p, map, base, largest(map, base, p->cells), layer));
+        HG_TRY(put_difference(p, side, map, base, layer));
     hg_page_put(p->output, "</div></figure>\n");
 out:
     return res;
@@ -259,9 +283,9 @@ hg_result hg_page_maps(const hg_compare_report *report, uint32_t side, hg_output
         output,
         "<p class=\"soft\">Rows are queries, columns are keys, from the top left; a cell is "
         "%u token%s. Attention 0 <i class=\"bar-v\"></i> the layer&#39;s largest (square "
-        "roots). Difference: less <i class=\"bar-d\"></i> more than the baseline, each "
-        "with its own scale.</p>\n",
-        c->map_pool, c->map_pool == 1 ? "" : "s");
+        "roots). Difference: less <i class=\"bar-d\"></i> more than the baseline, the full "
+        "colours at %.0f roundings (square roots).</p>\n",
+        c->map_pool, c->map_pool == 1 ? "" : "s", HG_COMPARE_ROUNDINGS);
     HG_TRY(put_chosen(&p, side, shown, 1));
     if (count < c->layers) {
         hg_page_put(output, "<details><summary>The other %u layers</summary>\n", c->layers - count);

@@ -9,7 +9,9 @@
  * relative: of the stages so far, starts as 0. */
 double hg_rounding_of(const hg_difference *d, double *relative);
 
-/* Verdicts of every side, and of all. */
+/* Verdicts of every side, and of all, with their sentences. */
 void hg_compare_judge(hg_comparison *comparison);
+/* The sentences, once verdicts are there; decisive: the side that counts for the whole. */
+void hg_compare_explain(hg_comparison *comparison, const hg_compare_side *decisive);
 
 #endif

@@ -73,16 +73,23 @@ const char *hg_stage_place(const hg_stage_head *head, uint64_t index, uint32_t p
     return text;
 }
 
+double hg_stage_free_share(const hg_stage_row *row)
+{
+    if (!row->is_measured || row->difference.distance == 0)
+        return 0;
+    return row->bound > 0 ? row->difference.distance / row->bound : INFINITY;
+}
+
 static void find_worst(hg_compare_side *side)
 {
     side->worst_free_row = side->worst_isolated_row = UINT32_MAX;
     for (uint32_t i = 0; i < side->row_count; i++) {
         const hg_stage_row *row = &side->rows[i];
-        const double share = row->difference.distance == 0 ? 0
-                             : row->bound > 0              ? row->difference.distance / row->bound
-                                                           : INFINITY;
+        const double share = hg_stage_free_share(row);
 
-        if (row->is_measured && share > side->worst_free) {
+        side->measured += row->is_measured;
+        side->hashes_other += !row->is_measured && row->is_other;
+        if (share > side->worst_free) {
             side->worst_free = share;
             side->worst_free_row = i;
         }
@@ -124,175 +131,64 @@ static void decide(hg_compare_side *side, uint32_t row, hg_pass pass)
     side->decisive_pass = pass;
 }
 
-static void say_isolated(const hg_comparison *c, hg_compare_side *side)
+int hg_compare_is_exact(const hg_comparison *c, uint32_t index)
 {
-    const hg_stage_row *row = &side->rows[side->decisive];
-    const hg_excess *e = &row->excess;
-    char label[64], how[128], place[96];
-    int64_t token;
-
-    snprintf(side->reason, sizeof(side->reason),
-             "%s (%s) on the reference's inputs: %llu of %llu values are beyond their bounds; the "
-             "worst, %s, is %.9g, expected %.9g within %.2g",
-             hg_stage_head_label(&row->head, label), hg_stage_how(&row->head, how),
-             (unsigned long long)e->beyond, (unsigned long long)row->head.count,
-             hg_stage_place(&row->head, e->worst_at, c->map_pool, &token, place),
-             (double)e->worst_found, (double)e->worst_expected, (double)e->worst_allowed);
+    return index > 0 && !c->is_lost && strcmp(c->sides[index].meta.precision, "exact") == 0 &&
+           strcmp(c->sides[0].meta.precision, "exact") == 0;
 }
 
-static void say_free(const hg_comparison *c, hg_compare_side *side, const char *against)
+int hg_compare_is_partial(const hg_compare_side *side)
 {
-    const hg_stage_row *row = &side->rows[side->decisive];
-    const hg_difference *d = &row->difference;
-    char label[64], how[128], place[96];
-    int64_t token;
-
-    snprintf(side->reason, sizeof(side->reason),
-             "%s (%s) end to end: %.3g away from %s, %.3g is allowed (%.0f times what rounding "
-             "does); the largest difference is at %s: %.9g, expected %.9g",
-             hg_stage_head_label(&row->head, label), hg_stage_how(&row->head, how), d->distance,
-             against, row->bound, HG_COMPARE_ROUNDINGS,
-             hg_stage_place(&row->head, d->max_at, c->map_pool, &token, place),
-             (double)d->max_found, (double)d->max_expected);
-}
-
-static void say_exact(hg_compare_side *side, const char *against)
-{
-    const hg_stage_row *row = &side->rows[side->decisive];
-    char label[64], how[128];
-
-    if (!row->is_measured)
-        snprintf(side->reason, sizeof(side->reason),
-                 "%s (%s) has other bits than %s (only its hash was kept), and both are exact",
-                 hg_stage_head_label(&row->head, label), hg_stage_how(&row->head, how), against);
-    else
-        snprintf(side->reason, sizeof(side->reason),
-                 "%s (%s) has other bits than %s in %llu of %llu values, and both are exact",
-                 hg_stage_head_label(&row->head, label), hg_stage_how(&row->head, how), against,
-                 (unsigned long long)row->difference.differing,
-                 (unsigned long long)row->head.count);
-}
-
-/* Of a record some stages are there as hashes only: no distance can be told of them. */
-static void say_rounding(hg_compare_side *side)
-{
-    uint32_t measured = 0, other = 0;
-    char label[64] = "", end[200];
-
-    for (uint32_t i = 0; i < side->row_count; i++) {
-        measured += side->rows[i].is_measured;
-        other += side->rows[i].is_other;
-    }
-    if (measured)
-        snprintf(
-            end, sizeof(end),
-            "at most %.2g of the distance allowed end to end (%.0f times what rounding does%s)",
-            side->worst_free, HG_COMPARE_ROUNDINGS,
-            measured < side->row_count ? "; the record has not the values of all" : "");
-    else
-        snprintf(end, sizeof(end), "end to end only hashes were kept, of which %u are others",
-                 other);
-    if (side->worst_isolated_row != UINT32_MAX)
-        hg_stage_head_label(&side->rows[side->worst_isolated_row].head, label);
-    snprintf(side->reason, sizeof(side->reason),
-             "all %u stages are within their bounds: %s, at most %.2g of an element's bound on the "
-             "reference's inputs%s%s",
-             side->row_count, end, side->worst_isolated, label[0] ? ", at " : "", label);
-}
-
-static void say_same(hg_compare_side *side)
-{
-    if (side->verdict == HG_VERDICT_SAME_BITS)
-        snprintf(side->reason, sizeof(side->reason), "all %u stages have the same bits",
-                 side->row_count);
-    else
-        say_rounding(side);
-}
-
-static int is_exact(const hg_compare_side *side)
-{
-    return strcmp(side->meta.precision, "exact") == 0;
+    return side->verdict == HG_VERDICT_ROUNDING && side->hashes_other > 0;
 }
 
 static void judge_side(const hg_comparison *c, uint32_t index)
 {
     hg_compare_side *side = &c->sides[index];
-    const hg_compare_side *base = &c->sides[0];
-    const char *against = index == 0 || c->is_lost ? "the reference" : base->label;
-    const int exact = index > 0 && !c->is_lost && is_exact(side) && is_exact(base);
-    char label[64], how[128];
     uint32_t row;
 
     if (side->verdict == HG_VERDICT_NOT_RUN)
         return;
     find_worst(side);
-    if (side->runs_differ) {
+    if (side->runs_differ)
         decide(side, side->runs_stage, HG_PASS_FREE);
-        snprintf(side->reason, sizeof(side->reason),
-                 "%u of %u runs differ from the first, %s (%s) before others", side->runs_differ,
-                 side->runs, hg_stage_head_label(&side->rows[side->decisive].head, label),
-                 hg_stage_how(&side->rows[side->decisive].head, how));
-    } else if ((row = first_isolated(side)) != UINT32_MAX) {
+    else if ((row = first_isolated(side)) != UINT32_MAX)
         decide(side, row, HG_PASS_ISOLATED);
-        say_isolated(c, side);
-    } else if (exact && (row = first_other(side)) != UINT32_MAX) {
+    else if (hg_compare_is_exact(c, index) && (row = first_other(side)) != UINT32_MAX)
         decide(side, row, HG_PASS_FREE);
-        say_exact(side, against);
-    } else if ((row = first_beyond(side)) != UINT32_MAX) {
+    else if ((row = first_beyond(side)) != UINT32_MAX)
         decide(side, row, HG_PASS_FREE);
-        say_free(c, side, against);
-    } else if (side->untapped_differ) {
+    else if (side->untapped_differ)
         side->verdict = HG_VERDICT_DIFFERENT;
-        snprintf(
-            side->reason, sizeof(side->reason),
-            "%llu logits have other bits when the stages are not looked at, so that kernels follow "
-            "each other in one submit: one does not wait for another, or results are not the same "
-            "twice (--replay 20 tells)",
-            (unsigned long long)side->untapped_differ);
-    } else {
+    else
         side->verdict =
             first_other(side) == UINT32_MAX ? HG_VERDICT_SAME_BITS : HG_VERDICT_ROUNDING;
-        say_same(side);
-    }
 }
 
-/* A baseline that is beyond its own bounds: what differs from it may be right. */
-static void blame_baseline(hg_comparison *c)
+/* What counts for the whole: a difference says more than a device that did not run, and what cannot
+ * be told more than what can. How far the baseline is from double is no difference between devices;
+ * its faults are. */
+static int rank(const hg_comparison *c, uint32_t index)
 {
-    const hg_compare_side *base = &c->sides[0];
+    const hg_compare_side *side = &c->sides[index];
 
-    if (c->is_lost || base->verdict != HG_VERDICT_DIFFERENT)
-        return;
-    for (uint32_t i = 1; i < c->side_count; i++) {
-        hg_compare_side *side = &c->sides[i];
-        const size_t length = strlen(side->reason);
-
-        if (side->verdict == HG_VERDICT_DIFFERENT && side->decisive_pass == HG_PASS_FREE &&
-            !side->runs_differ)
-            snprintf(side->reason + length, sizeof(side->reason) - length,
-                     "; but the fault may be the baseline's");
-    }
-}
-
-/* What counts for the whole: a difference says more than a device that did not run. */
-static int rank(hg_verdict verdict)
-{
-    return verdict == HG_VERDICT_DIFFERENT ? HG_VERDICT_NOT_RUN + 1 : (int)verdict;
+    if (index == 0 && c->side_count > 1 && side->verdict <= HG_VERDICT_ROUNDING)
+        return -1;
+    if (side->verdict == HG_VERDICT_DIFFERENT)
+        return 2 * HG_VERDICT_NOT_RUN + 2;
+    return 2 * (int)side->verdict + hg_compare_is_partial(side);
 }
 
 void hg_compare_judge(hg_comparison *c)
 {
-    const hg_compare_side *decisive = &c->sides[0];
+    uint32_t decisive = 0;
 
     for (uint32_t i = 0; i < c->side_count; i++)
         judge_side(c, i);
-    blame_baseline(c);
-    /* How far the baseline is from double is no difference between devices; its faults are. */
-    if (c->side_count > 1 && decisive->verdict <= HG_VERDICT_ROUNDING)
-        decisive = &c->sides[1];
     for (uint32_t i = 1; i < c->side_count; i++)
-        if (rank(c->sides[i].verdict) > rank(decisive->verdict))
-            decisive = &c->sides[i];
-    c->verdict = decisive->verdict;
-    snprintf(c->reason, sizeof(c->reason), "%s: %s", decisive->label, decisive->reason);
+        if (rank(c, i) > rank(c, decisive))
+            decisive = i;
+    c->verdict = c->sides[decisive].verdict;
+    c->is_partial = (uint32_t)hg_compare_is_partial(&c->sides[decisive]);
+    hg_compare_explain(c, &c->sides[decisive]);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 96, SPELLING = 26 };
+enum { WIDTH = 80, SPELLING = 26 };
 
 /* Breaks text at spaces into lines of WIDTH; the first starts at column `at`, the others at
  * `indent`. */

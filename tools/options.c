@@ -62,16 +62,16 @@ static const hg_option table[HG_OPTION_COUNT] = {
     [HG_OPTION_SAMPLES] = {"samples", "DIR", "the folder with the sample models", 0},
     [HG_OPTION_DEVICE] =
         {"device", "SEL",
-         "N or vk:N, cl:N, ref as 'headgate devices' lists them, name:PART, or the first 8 "
-         "or more hex digits of a UUID; /T0 after it keeps to that tier of kernels, @exact or "
+         "N or vk:N, cl:N, ref as 'headgate devices' lists them, name:PART, uuid:HEX (the first 8 "
+         "or more digits); /T0 after it keeps to that tier of kernels, @exact or "
          "@fp32 sets the precision "
          "(default: $HG_DEVICE, else the best device)",
          0},
     [HG_OPTION_DEVICES] =
         {"device", "SEL",
          "a device, as often as there are devices, the first is the baseline: N or vk:N, cl:N, "
-         "ref, "
-         "name:PART, UUID; all is every one that can be used; /T0 after it keeps to that tier of "
+         "ref, name:PART, uuid:HEX; all is every one that can be used; /T0 after it keeps to that "
+         "tier of "
          "kernels, @exact or @fp32 sets the precision",
          0},
     [HG_OPTION_REPLAY] = {"replay", "N",
@@ -88,7 +88,8 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "(default: logits, residual, attn_out, gates, attn_probs, up to 8 MiB)",
          0},
     [HG_OPTION_LOAD] = {"load", "FILE",
-                        "a saved record is the baseline; its prompt is taken unless one is given",
+                        "what --save wrote is the baseline; needs the same weights, and no prompt: "
+                        "the file has it",
                         0},
     [HG_OPTION_OUTPUT_PAGE] = {"output", "FILE.html",
                                "also write the report as one page with maps of the differences",

@@ -72,6 +72,12 @@ static hg_result say(const char *what, const char *found)
                            what, found);
 }
 
+static hg_result say_other(const char *path)
+{
+    return hg_message_fail(
+        HG_ERR_FILE, "%s is not a .hgr file: expected what `headgate compare --save` wrote", path);
+}
+
 static int parse_u32(const char *text, uint32_t *out)
 {
     char *end = NULL;
@@ -231,6 +237,8 @@ static hg_result read_frames(const char *path, hg_record *r)
     hg_frame frame;
     hg_result res = HG_OK;
 
+    if (read_some(r->spool.fd, at, bytes, 4) != 4 || memcmp(bytes, "META", 4) != 0)
+        return say_other(path);
     for (;;) {
         if (read_some(r->spool.fd, at, bytes, sizeof(bytes)) != sizeof(bytes))
             return say(path, "it is cut short");
@@ -262,12 +270,12 @@ hg_result hg_record_open(const char *path, hg_record *out)
     hg_result res = HG_OK;
 
     memset(out, 0, sizeof(*out));
+    snprintf(out->name, sizeof(out->name), "%s", path);
     out->spool.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (out->spool.fd < 0)
         return hg_message_fail(HG_ERR_FILE, "%s cannot be read: %s", path, strerror(errno));
     if (fstat(out->spool.fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        res =
-            hg_message_fail(HG_ERR_FILE, "%s: expected a record file, found something else", path);
+        res = say_other(path);
         goto out;
     }
     out->spool.bytes = (uint64_t)status.st_size;

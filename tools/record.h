@@ -36,16 +36,17 @@ void hg_record_meta_free(hg_record_meta *meta);
 typedef struct hg_record {
     hg_record_meta meta;
     hg_spool spool;
+    char name[HG_RECORD_TEXT]; /* the file's */
 } hg_record;
 
 /* HG_ERR_FILE with the reason: not there, no record, cut short, of a newer format. */
 hg_result hg_record_open(const char *path, hg_record *out);
 void hg_record_close(hg_record *record);
 
-/* keep: comma list of stage names whose values are kept, "all" or "none"; NULL: logits, residual,
- * attn_out, gates and attn_probs while the file stays below 8 MiB. */
 /* HG_ERR_ARGUMENT: a name that is no stage's would keep nothing, and nobody would know. */
 hg_result hg_record_check_keep(const char *keep);
+/* keep: comma list of stage names whose values are kept, "all" or "none"; NULL: logits, residual,
+ * attn_out, gates and attn_probs while the file stays below 8 MiB. */
 hg_result hg_record_save(hg_output *output, const hg_record_meta *meta, const hg_spool *spool,
                          const char *keep);
 

@@ -25,7 +25,7 @@ if ! browse --dump-dom "file://$work/bad.html" || ! grep -q '<p>end' "$work/out"
 fi
 grep -q 'CONSOLE.*localhost' "$work/err" || fail 'a request that is refused is not on the console'
 
-code 1 compare "$model" --prompt "$prompt" --device ref --device ref@exact --device vk:77 -o page.html
+code 1 compare "$model" --prompt "$prompt" --device ref --device ref@exact --device ref@fast -o page.html
 checks=$((checks + 2))
 browse --dump-dom "file://$work/page.html" || fail 'the browser failed'
 ! grep -q CONSOLE "$work/err" || fail 'something is on the console'

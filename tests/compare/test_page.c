@@ -219,7 +219,7 @@ static void test_different(void **state)
     (void)state;
     keep("page.html", page);
     check_page(page);
-    assert_non_null(strstr(page, "<title>&lt;img src=x&gt;: did not run</title>"));
+    assert_non_null(strstr(page, "<title>&lt;img src=x&gt;: different</title>"));
     assert_non_null(strstr(page, "chip v-different\">different</span>"));
     assert_non_null(strstr(page, "the driver crashed: its process was ended by signal 11"));
     assert_non_null(strstr(page, "isolated, the first beyond its bounds: attn_out of layer 2"));
