@@ -20,8 +20,25 @@ enum {
     DEVICES_MAX = BACKENDS * DEVICES_PER_BACKEND_MAX
 };
 
-/* All devices in our order; *out is malloced. */
-static hg_result all_devices(const hg_log *log, hg_snapshot **out, uint32_t *count)
+/* 0: a selector that names another backend. Its drivers are then not started: one that crashes
+ * while devices are listed must not take those away that have nothing to do with it. */
+static int may_be_meant(const hg_backend *backend, const char *selector)
+{
+    static const char *const starts[] = {"vk:", "cl:"};
+
+    if (!selector)
+        return 1;
+    if (strcmp(selector, "ref") == 0)
+        return backend->kind == HG_BACKEND_REFERENCE;
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        if (strncmp(selector, starts[i], 3) == 0)
+            return strncmp(selector, backend->name, 2) == 0;
+    return 1;
+}
+
+/* Devices in our order, of the backend that the selector names or of all; *out is malloced. */
+static hg_result all_devices(const hg_log *log, const char *selector, hg_snapshot **out,
+                             uint32_t *count)
 {
     hg_snapshot *all = calloc(DEVICES_MAX, sizeof(*all));
     uint32_t total = 0;
@@ -32,8 +49,11 @@ static hg_result all_devices(const hg_log *log, hg_snapshot **out, uint32_t *cou
         return hg_fail(log, HG_ERR_HOST_MEMORY, "no memory for the list of devices");
     for (int b = 0; b < BACKENDS; b++) {
         uint32_t n = DEVICES_PER_BACKEND_MAX;
-        hg_result res = backends[b]->enumerate(log, all + total, &n);
+        hg_result res;
 
+        if (!may_be_meant(backends[b], selector))
+            continue;
+        res = backends[b]->enumerate(log, all + total, &n);
         if (res != HG_OK) {
             hg_say(log, HG_LOG_WARNING, "backend %s cannot list its devices (%s)",
                    backends[b]->name, hg_result_name(res));
@@ -70,7 +90,7 @@ hg_result hg_devices(const hg_devices_params *params, hg_device_info *out, uint3
     hg_struct_in(&own, sizeof(own), params);
     if (!count)
         return hg_fail(log, HG_ERR_ARGUMENT, "hg_devices: count is NULL");
-    HG_TRY(all_devices(log, &all, &total));
+    HG_TRY(all_devices(log, NULL, &all, &total));
     if (!out) {
         *count = total;
     } else {
@@ -99,7 +119,7 @@ static hg_result open_device(hg_engine *engine, const hg_engine_params *params)
     uint32_t total = 0, found = 0;
     hg_result res = HG_OK;
 
-    HG_TRY(all_devices(&params->log, &all, &total));
+    HG_TRY(all_devices(&params->log, params->selector, &all, &total));
     HG_TRY(hg_device_select(&params->log, all, total, params->selector, &found));
     HG_TRY(all && found < total ? HG_OK : HG_ERR_NO_DEVICE);
     HG_TRY(hg_plan_make(&all[found], params, &engine->plan));

@@ -149,6 +149,7 @@ hg_result hg_selftest_try(hg_trial_room *room, const hg_variant *variant, const 
             (void)snprintf(out->why, sizeof(out->why), "the driver refuses it (%s)",
                            hg_result_name(res));
             out->passed = 0;
+            out->refused = 1;
             res = HG_OK;
             break;
         }

@@ -12,6 +12,7 @@ enum { HG_REPLAYS_QUICK = 2, HG_REPLAYS_FULL = 5 };
 
 typedef struct hg_check {
     int passed;
+    int refused; /* the driver did not take it: the machine's trouble may be, not a wrong result */
     int within_bound; /* it failed by its bytes alone: the bound of fp32 holds */
     char why[256];    /* the first wrong element, in words */
 } hg_check;

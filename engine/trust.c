@@ -100,6 +100,7 @@ static hg_result try_variant(hg_engine *engine, hg_trust *trust, const hg_varian
         HG_TRY(hg_trial_room_open(&trust->room, engine, hg_selftest_room_bytes(1)));
     HG_TRY(hg_selftest_quick(&trust->room, variant, &check));
     entry->kept = 0;
+    entry->refused = check.refused;
     entry->state = check.passed ? HG_TRUST_PASSED : HG_TRUST_FAILED;
     memcpy(entry->why, check.why, sizeof(entry->why));
     trust->changed = 1;

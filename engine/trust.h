@@ -15,7 +15,8 @@ typedef enum hg_trust_state { HG_TRUST_UNKNOWN, HG_TRUST_PASSED, HG_TRUST_FAILED
 /* One per row of hg_variants. */
 typedef struct hg_trust_entry {
     hg_trust_state state;
-    int kept; /* an earlier run's, from the file */
+    int kept;    /* an earlier run's, from the file */
+    int refused; /* not kept: a full disk or too little memory passes */
     char why[sizeof(((hg_check *)0)->why)];
 } hg_trust_entry;
 

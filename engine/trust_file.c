@@ -199,7 +199,7 @@ static void put_entries(const hg_engine *engine, const char *key, const hg_trust
         const hg_variant *variant = &hg_variants[v];
         const int passed = entries[v].state == HG_TRUST_PASSED;
 
-        if (entries[v].state == HG_TRUST_UNKNOWN)
+        if (entries[v].state == HG_TRUST_UNKNOWN || entries[v].refused)
             continue;
         put(out, "%s %s %s %016" PRIx64 " %s%s\n", hg_kernels[variant->kernel].name,
             hg_tier_name(variant->tier), hg_dtype_name(variant->dtype), hash_of(engine, variant),

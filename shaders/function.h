@@ -17,7 +17,7 @@ FN hg_exp(float x)
      * same. */
     F t = c * 1.44269502f;
     t = t + 128.5f;
-    int n = I32(t) - 128;
+    int n = TRUNCATE(t) - 128;
     F whole = F32(n);
     F part = whole * 0.693115234f; /* 12 bits: exact */
     F r = c - part;

@@ -25,6 +25,7 @@
 #define F32(x) ((float)(x))
 #define AF(bits) hg_float(bits)
 #define AU(x) hg_bits(x)
+#define TRUNCATE(x) hg_truncate(x)
 
 static inline float hg_float(uint32_t bits)
 {
@@ -40,6 +41,13 @@ static inline uint32_t hg_bits(float x)
 
     memcpy(&bits, &x, sizeof(bits));
     return bits;
+}
+
+/* What is no number, or too large for an int, has no meaning on any device; in C it is undefined,
+ * and a run that is checked for that would end. */
+static inline int32_t hg_truncate(float x)
+{
+    return x > -2147483648.0f && x < 2147483648.0f ? (int32_t)x : 0;
 }
 
 #define ACCESS_R const
@@ -68,6 +76,7 @@ static inline uint32_t hg_bits(float x)
 #define UN static uint
 #define U32(x) ((uint)(x))
 #define I32(x) ((int)(x))
+#define TRUNCATE(x) I32(x)
 #define F32(x) ((float)(x))
 #define AF(bits) as_float(bits)
 #define AU(x) as_uint(x)
@@ -108,6 +117,7 @@ static inline uint32_t hg_bits(float x)
 #define UN uint
 #define U32(x) uint(x)
 #define I32(x) int(x)
+#define TRUNCATE(x) I32(x)
 #define F32(x) float(x)
 #define AF(bits) uintBitsToFloat(bits)
 #define AU(x) floatBitsToUint(x)

@@ -140,11 +140,16 @@ hg_result hg_child_read(hg_child *child, uint32_t timeout_s, void *out, uint64_t
         const size_t part = bytes < (1u << 20) ? (size_t)bytes : 1u << 20;
         ssize_t done;
 
+        const int64_t from = now_ms();
+
         if (hg_interrupt_pending())
             return HG_CANCELLED;
-        if (now_ms() >= until)
-            return HG_TIMEOUT;
         if (poll(&ready, 1, 100) <= 0) { /* also looks at the flag of a signal */
+            /* Who was stopped himself (Ctrl-Z) has not been waiting. */
+            if (now_ms() - from > 2000)
+                until = now_ms() + (int64_t)timeout_s * 1000;
+            if (now_ms() >= until)
+                return HG_TIMEOUT;
             /* A process of its own making may keep the pipe open after it has ended. */
             if (has_ended(child->pid) && poll(&ready, 1, 0) <= 0)
                 return HG_ERR_FILE;

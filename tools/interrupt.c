@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GUARD_COUNT = 16, GUARD_SIZE = 4096 };
+enum { GUARD_COUNT = 16, GUARD_SIZE = 4096, LAST_CALL_S = 20 };
 
 static volatile sig_atomic_t pending;
 static volatile sig_atomic_t guarded[GUARD_COUNT];
@@ -33,6 +33,14 @@ static void handle(int signal_number)
         return;
     }
     pending = signal_number;
+    alarm(LAST_CALL_S); /* a driver that hangs asks nobody whether to stop */
+}
+
+static void handle_alarm(int signal_number)
+{
+    (void)signal_number;
+    if (pending)
+        hg_interrupt_raise(pending);
 }
 
 /* A mapped file that is cut short while it is read: its pages are gone, and nothing can be computed
@@ -59,9 +67,13 @@ void hg_interrupt_install(void)
     memset(&action, 0, sizeof(action));
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL); /* a limit of file sizes is an error of the write, too */
 
     action.sa_handler = handle_bus;
     sigaction(SIGBUS, &action, NULL);
+
+    action.sa_handler = handle_alarm;
+    sigaction(SIGALRM, &action, NULL);
 
     action.sa_handler = handle; /* without SA_RESTART: a read of standard input must end */
     sigemptyset(&action.sa_mask);

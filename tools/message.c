@@ -42,16 +42,37 @@ int hg_message_live(void)
     return state.terminal && state.level > HG_LOG_ERROR;
 }
 
-/* C0, DEL and C1 controls would let a name from a file drive the terminal. */
+/* Bytes of the character at c, 0 when it is no UTF-8 (RFC 3629). */
+static int utf8_bytes(const unsigned char *c, uint32_t *point)
+{
+    const int more = c[0] < 0x80 ? 0 : c[0] >= 0xf0 ? 3 : c[0] >= 0xe0 ? 2 : 1;
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+
+    *point = more == 0 ? c[0] : c[0] & (0x3fu >> more);
+    if (c[0] >= 0xf8 || (c[0] >= 0x80 && c[0] < 0xc2))
+        return 0;
+    for (int i = 1; i <= more; i++) {
+        if ((c[i] & 0xc0) != 0x80) /* the ending zero, too */
+            return 0;
+        *point = *point << 6 | (c[i] & 0x3fu);
+    }
+    if (*point < least[more] || *point > 0x10ffff || (*point >= 0xd800 && *point < 0xe000))
+        return 0;
+    return more + 1;
+}
+
+/* C0, DEL and C1 controls would let a name from a file drive the terminal; bytes that are no UTF-8
+ * may be C1 there; marks of direction turn a line around. */
 void hg_message_defuse(char *text)
 {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (*c < 0x20 || *c == 0x7f) {
-            *c = '?';
-        } else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) {
-            c[0] = '?';
-            c[1] = '?';
-        }
+    for (unsigned char *c = (unsigned char *)text; *c;) {
+        uint32_t point = 0;
+        const int bytes = utf8_bytes(c, &point);
+
+        if (bytes == 0 || point < 0x20 || (point >= 0x7f && point < 0xa0) ||
+            (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069))
+            memset(c, '?', bytes ? (size_t)bytes : 1);
+        c += bytes ? bytes : 1;
     }
 }
 

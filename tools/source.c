@@ -86,6 +86,7 @@ static void make_name(const char *spelling, int is_folder, char out[HG_NAME_SIZE
         *at++ = c;
     }
     *at = '\0';
+    hg_message_defuse(out);
     if (out[0] == '\0')
         snprintf(out, HG_NAME_SIZE, "model");
 }

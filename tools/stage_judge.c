@@ -70,7 +70,8 @@ void hg_excess_measure(const float *expected, const float *allowed, const float 
         /* Beyond float32: any number will do (docs/DECISIONS.md D14). */
         if (error == 0 || (isinf(expected[i]) && !isnan(found[i])))
             continue;
-        share = allowed[i] > 0 ? error / (double)allowed[i] : INFINITY;
+        /* What is no number where there is one is beyond every bound. */
+        share = allowed[i] > 0 && isfinite(error) ? error / (double)allowed[i] : INFINITY;
         if (share > 1)
             out->beyond++;
         if (share > out->worst) {
@@ -81,6 +82,14 @@ void hg_excess_measure(const float *expected, const float *allowed, const float 
             out->worst_allowed = allowed[i];
         }
     }
+}
+
+static int all_finite(const float *values, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return 0;
+    return 1;
 }
 
 static double log_sum_exp(const float *logits, uint64_t vocab)
@@ -136,9 +145,15 @@ void hg_agreement_add(const float *expected, const float *found, uint64_t tokens
 {
     for (uint64_t t = 0; t < tokens; t++) {
         const float *e = expected + t * vocab, *f = found + t * vocab;
-        const double le = log_sum_exp(e, vocab), lf = log_sum_exp(f, vocab);
-        double kl = 0;
+        double le, lf, kl = 0;
         int same_first = 0;
+
+        if (!all_finite(e, vocab) || !all_finite(f, vocab)) {
+            sum->strange++;
+            continue;
+        }
+        le = log_sum_exp(e, vocab);
+        lf = log_sum_exp(f, vocab);
 
         for (uint64_t v = 0; v < vocab; v++) {
             const double lp = (double)e[v] - le;

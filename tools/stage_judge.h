@@ -38,6 +38,7 @@ void hg_excess_measure(const float *expected, const float *allowed, const float 
 /* Distributions over the vocabulary, [tokens, vocab] logits of one piece; sums over tokens. */
 typedef struct hg_agreement {
     uint64_t tokens;
+    uint64_t strange;      /* more tokens, with logits that are no numbers: not in what follows */
     double kl_sum, kl_max; /* KL(expected || found) in nats */
     uint64_t same_first;   /* tokens with the same likeliest successor */
     double top_shared;     /* sum over tokens: shared part of the 10 likeliest */
