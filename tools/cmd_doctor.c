@@ -38,7 +38,8 @@ static int run(hg_app *app)
     if (as_json)
         HG_TRY(hg_doctor_print_json(&doctor, output));
     else
-        HG_TRY(hg_doctor_print(&doctor, output, isatty(STDOUT_FILENO)));
+        HG_TRY(hg_doctor_print(&doctor, output, isatty(STDOUT_FILENO),
+                               hg_args_count(app->args, HG_OPTION_QUIET) > 0));
     res = hg_output_commit(&output);
 out:
     hg_output_discard(&output);
@@ -53,14 +54,15 @@ const hg_command hg_command_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "what is wrong with drivers, devices and folders, and the command that mends it",
-    .about =
-        "Looks at Vulkan and OpenCL loaders, every driver file and layer, devices, access to "
-        "GPUs, fonts, models, caches and the environment. Every driver is tried in a process "
-        "of its own, so one that crashes or hangs is a line of the report. Each line that is "
-        "wrong ends with the command that mends it; nothing is changed. Exit code 1: something "
-        "is wrong. The output is what a bug report needs; values of tokens and keys are left "
-        "out.",
+    .about = "Looks at Vulkan and OpenCL loaders, every driver file and layer, devices, access to "
+             "GPUs, fonts, models, caches and the environment. Every driver is tried in a process "
+             "of its own, so one that crashes or hangs is a line of the report. Each line that is "
+             "wrong ends with the command that mends it; nothing is changed. -q leaves out what is "
+             "well. Exit code 1: something is wrong. The output is what a bug report needs; values "
+             "of tokens and keys are left "
+             "out.",
     .examples = "headgate doctor\n"
+                "headgate doctor -q\n"
                 "headgate doctor --json | jq '.rows[] | select(.state == \"wrong\")'",
     .options = options,
     .run = run,

@@ -33,6 +33,7 @@ typedef struct hg_doctor {
     int has_apt;             /* packages are Debian's */
     hg_device_info *devices; /* of the whole enumeration; NULL: it did not end */
     uint32_t device_count;
+    struct hg_probe *trials; /* of their kernels, one per device; NULL: not tried */
     /* For the enumeration of all: what crashed or hung alone is left out. */
     uint32_t layers_bad, vulkan_bad, opencl_bad;
     char layer_off[HG_NAME_SIZE]; /* variable that turns the first bad layer off; "": none */
@@ -48,7 +49,9 @@ void hg_doctor_add(hg_doctor *doctor, hg_doctor_state state, const char *section
 uint32_t hg_doctor_count(const hg_doctor *doctor, hg_doctor_state state);
 void hg_doctor_free(hg_doctor *doctor);
 
-hg_result hg_doctor_print(const hg_doctor *doctor, hg_output *output, int is_terminal);
+/* is_quiet: without what is well. */
+hg_result hg_doctor_print(const hg_doctor *doctor, hg_output *output, int is_terminal,
+                          int is_quiet);
 hg_result hg_doctor_print_json(const hg_doctor *doctor, hg_output *output);
 
 /* Commands, as somebody would paste them. The text that is written to is returned. */
@@ -71,12 +74,26 @@ const char *hg_doctor_line(const hg_doctor *doctor, const char *path, char *text
 /* The variable's value, or NULL when it is not set or empty. */
 const char *hg_doctor_variable(const char *name);
 
+/* Variables that are set and change what a driver of this kind computes, as "unset NAME NAME";
+ * NULL: none is. */
+const char *hg_doctor_blame(hg_backend_kind backend, char text[HG_COMMAND_SIZE]);
+/* Whether PATH leads to a linker, which PoCL calls. */
+int hg_doctor_has_linker(void);
+/* What makes it lead to one. */
+const char *hg_doctor_mend_path(const hg_doctor *doctor, char text[HG_COMMAND_SIZE]);
+
 /* What all devices are asked, without what crashes or hangs. */
 struct hg_question hg_doctor_question(const hg_doctor *doctor);
 struct hg_probe;
-/* The row of a device whose kernels were tried; remedy: what to do when they are wrong. */
+/* Tries the kernels of all devices. */
+void hg_doctor_try(hg_doctor *doctor);
+/* NULL, or what is the matter with a device's kernels: "are wrong", "cannot be built". */
+const char *hg_doctor_trouble(const hg_doctor *doctor, uint32_t device);
+void hg_doctor_free_trials(hg_doctor *doctor);
+/* The row of a device whose kernels were tried; remedy: what to do when they are wrong; blame:
+ * what hg_doctor_blame says, or NULL. */
 void hg_doctor_selftest_row(hg_doctor *doctor, const char *selector, const struct hg_probe *probe,
-                            const char *remedy);
+                            const char *remedy, const char *blame);
 
 /* The sections, in this order. */
 void hg_doctor_system(hg_doctor *doctor);

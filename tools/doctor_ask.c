@@ -130,6 +130,8 @@ void hg_probe_hide(const hg_question *question)
         show_vulkan(question->file);
     if (question->without_opencl)
         hide_opencl();
+    if (question->pocl_cache)
+        setenv("POCL_CACHE_DIR", question->pocl_cache, 1);
     hide_layers(question);
 }
 
@@ -166,6 +168,24 @@ enum {
         memcpy(&(function), &symbol_, sizeof(symbol_));                                            \
     } while (0)
 
+/* "OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, LLVM 15.0.6, SLEEF" as "OpenCL 3.0
+ * PoCL 3.1+debian, LLVM 15.0.6": how it was built is no help. */
+static void shorten(char *version)
+{
+    char *rest = strstr(version, "  "), *llvm;
+
+    if (!rest || !strstr(version, "PoCL"))
+        return;
+    llvm = strstr(rest, "LLVM ");
+    *rest = '\0';
+    if (!llvm || llvm - rest < 2)
+        return;
+    llvm[strcspn(llvm, ",")] = '\0';
+    *rest++ = ',';
+    *rest++ = ' ';
+    memmove(rest, llvm, strlen(llvm) + 1);
+}
+
 static void answer_platform(int fd, cl_platform_text text, void *platform)
 {
     const uint64_t all = 0xffffffff; /* CL_DEVICE_TYPE_ALL */
@@ -184,6 +204,7 @@ static void answer_platform(int fd, cl_platform_text text, void *platform)
         AS_FUNCTION(list, dispatch[CL_GET_DEVICE_IDS_AT]);
     if (!list || list(platform, all, 0, NULL, &count) != 0)
         count = 0;
+    shorten(version);
     snprintf(line, sizeof(line), "%s%s%s, %u device%s", name[0] ? name : "a platform without name",
              version[0] ? ", " : "", version, count, count == 1 ? "" : "s");
     hg_probe_answer(fd, "PLAT", line);

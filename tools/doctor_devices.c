@@ -18,37 +18,68 @@ static int is_usable(const hg_device_info *device)
     return device->unusable[0] == '\0';
 }
 
-/* "7.1 of 7.8 GiB free": and who says so. */
-static void tell_device(hg_doctor *doctor, const hg_device_info *device)
+/* The driver without what the device's name says already: "llvmpipe (LLVM 15.0.6, 256 bits)" needs
+ * no "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)". */
+static const char *short_driver(const hg_device_info *device, char text[640])
 {
-    const int is_software = device->type == HG_DEVICE_CPU;
-    char driver[640], total[32], available[32];
-    const char *source = "all that the driver tells";
+    const int known = strstr(device->name, device->driver) != NULL ||
+                      strstr(device->driver_version, device->driver) != NULL;
+    char version[sizeof(device->driver_version)];
+    char *part, *end;
 
-    if (is_software)
-        source = "the machine's";
-    else if (device->features & HG_FEATURE_BUDGET)
+    snprintf(version, sizeof(version), "%s", device->driver_version);
+    part = strstr(version, " (");
+    end = part ? strchr(part, ')') : NULL;
+    if (end && end[1] == '\0') {
+        *end = '\0';
+        if (strstr(device->name, part + 2))
+            *part = '\0';
+        else
+            *end = ')';
+    }
+    snprintf(text, 640, "%s%s%s%s%s", known ? "" : device->driver, known || !*version ? "" : " ",
+             version, *device->api_version ? ", " : "", device->api_version);
+    return text;
+}
+
+/* "7.1 of 7.8 GiB free": and who says so. The machine's memory is told among the versions. */
+static const char *memory_of(const hg_device_info *device, char text[160])
+{
+    const char *source = "all that the driver tells";
+    char total[32], available[32];
+
+    text[0] = '\0';
+    if (device->type == HG_DEVICE_CPU)
+        return text;
+    if (device->features & HG_FEATURE_BUDGET)
         source = "by the driver's budget";
     else if (device->memory_free_bytes == device->memory_total_bytes)
         source = "the driver tells no budget: other programs' use is not known";
+    snprintf(text, 160, "; %s of %s free, %s", hg_show_bytes(device->memory_free_bytes, available),
+             hg_show_bytes(device->memory_total_bytes, total), source);
+    return text;
+}
+
+static void tell_device(hg_doctor *doctor, const hg_device_info *device)
+{
+    char driver[640], memory[160], available[32];
+
     if (!is_usable(device)) {
         hg_doctor_add(doctor, HG_DOCTOR_NOTE, section, device->selector, NULL,
                       "cannot be used: %s; %s, %s", device->unusable, device->name,
-                      hg_driver_label(device, driver));
+                      short_driver(device, driver));
         return;
     }
-    hg_doctor_add(doctor, HG_DOCTOR_OK, section, device->selector, NULL,
-                  "%s, %s, %s; %s of %s free, %s", device->name, hg_device_type_name(device->type),
-                  hg_driver_label(device, driver),
-                  hg_show_bytes(device->memory_free_bytes, available),
-                  hg_show_bytes(device->memory_total_bytes, total), source);
+    hg_doctor_add(doctor, HG_DOCTOR_OK, section, device->selector, NULL, "%s, %s, %s%s",
+                  device->name, hg_device_type_name(device->type), short_driver(device, driver),
+                  memory_of(device, memory));
     if (device->features & HG_FEATURE_PORTABILITY)
         hg_doctor_add(doctor, HG_DOCTOR_NOTE, section, device->selector, NULL,
                       "a layered driver (portability): another interface does the work below it");
     if (device->memory_free_bytes < (512u << 20))
         hg_doctor_add(doctor, HG_DOCTOR_NOTE, section, device->selector, NULL,
                       "only %s free: larger models will not fit until other programs end",
-                      available);
+                      hg_show_bytes(device->memory_free_bytes, available));
 }
 
 static int is_twin(const hg_device_info *a, const hg_device_info *b)
@@ -95,6 +126,10 @@ static void tell_default(hg_doctor *doctor)
                                         "pocl-opencl-icd",
                                         command),
                       "no Vulkan or OpenCL device can be used: only the slow reference is left");
+    else if (res == HG_OK && hg_doctor_trouble(doctor, found))
+        hg_doctor_add(doctor, HG_DOCTOR_NOTE, section, "default", NULL,
+                      "%s would be taken, and its kernels %s (below, under selftest)",
+                      doctor->devices[found].selector, hg_doctor_trouble(doctor, found));
     else if (res == HG_OK && doctor->devices[found].type == HG_DEVICE_CPU)
         hg_doctor_add(doctor, HG_DOCTOR_NOTE, section, "default", NULL,
                       "%s, on the processor: no GPU can be used. Drivers of a GPU are in Debian's "
@@ -151,6 +186,7 @@ static void tell_all(hg_doctor *doctor, const hg_probe *probe)
     for (uint32_t i = 0; i < doctor->device_count; i++)
         tell_device(doctor, &doctor->devices[i]);
     tell_twins(doctor);
+    hg_doctor_try(doctor); /* what cannot be computed on is no default */
     tell_default(doctor);
 }
 

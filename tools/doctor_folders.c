@@ -238,6 +238,15 @@ static void tell_cache(hg_doctor *doctor, const char *path, const struct stat *s
                       "parts of it belong to another user (was it made with sudo?)");
 }
 
+/* A folder can be made in this one: asking for permissions is not enough (/proc, full disks). */
+static int takes_folders(const char *folder)
+{
+    char path[HG_PATH_SIZE + 32];
+
+    snprintf(path, sizeof(path), "%s/.headgate-XXXXXX", folder);
+    return mkdtemp(path) != NULL && rmdir(path) == 0;
+}
+
 /* The folder would be made at its first use, if the nearest one that is there can be written. */
 static void tell_absent(hg_doctor *doctor, const char *path)
 {
@@ -249,14 +258,15 @@ static void tell_absent(hg_doctor *doctor, const char *path)
         *slash = '\0';
     if (access(folder, F_OK) != 0)
         snprintf(folder, sizeof(folder), "/");
-    if (access(folder, W_OK | X_OK) == 0) {
+    if (takes_folders(folder)) {
         hg_doctor_add(doctor, HG_DOCTOR_OK, "cache", "folder", NULL, "%s, made at its first use",
                       path);
         return;
     }
     hg_doctor_add(doctor, HG_DOCTOR_WRONG, "cache", "folder", other_cache,
-                  "%s is not there and %s cannot be written: pipelines are compiled anew each time",
-                  path, folder);
+                  "%s is not there, and no folder can be made in %s (%s): pipelines are compiled "
+                  "anew each time",
+                  path, folder, strerror(errno));
 }
 
 static void look_at_cache(hg_doctor *doctor)

@@ -29,6 +29,28 @@ static int is_on(const hg_manifest *manifest)
     return !manifest->enable_value[0] || strcmp(enable, manifest->enable_value) == 0;
 }
 
+/* The layers that VK_INSTANCE_LAYERS asks for and nobody has. names: of all manifests. */
+static void tell_asked(hg_doctor *doctor, const hg_list *names)
+{
+    static const char variable[] = "VK_INSTANCE_LAYERS";
+    const char *at = hg_doctor_variable(variable);
+
+    while (at && *at) {
+        const size_t length = strcspn(at, ":");
+        char name[HG_NAME_SIZE];
+        uint32_t i = 0;
+
+        snprintf(name, sizeof(name), "%.*s", (int)(length < 250 ? length : 250), at);
+        while (i < names->count && strcmp(names->paths[i], name) != 0)
+            i++;
+        if (length > 0 && i == names->count)
+            hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, variable, "unset VK_INSTANCE_LAYERS",
+                          "no such layer: %s", name);
+        at += length;
+        at += *at == ':';
+    }
+}
+
 static hg_result load(layer_files *layers, const char *kind)
 {
     hg_list folders = {.count = 0};
@@ -139,14 +161,34 @@ static void tell_explicit(hg_doctor *doctor, const layer_files *layers)
     tell_validation(doctor, layers);
 }
 
-static hg_result look(hg_doctor *doctor, const char *kind, layer_files *layers)
+/* Folders of variables come before those of the system. */
+static hg_result add_named(layer_files *layers)
+{
+    static const char *const variables[] = {"VK_LAYER_PATH", "VK_ADD_LAYER_PATH"};
+    hg_result res = HG_OK;
+
+    for (int i = 0; i < 2 && res == HG_OK; i++) {
+        const char *value = hg_doctor_variable(variables[i]);
+
+        res = value ? hg_list_add_parts(&layers->list, value, ".json") : HG_OK;
+    }
+    return res;
+}
+
+static hg_result look(hg_doctor *doctor, const char *kind, layer_files *layers, hg_list *names)
 {
     hg_result res = HG_ERR_HOST_MEMORY;
 
     layers->manifests = calloc(HG_LIST_MAX, sizeof(*layers->manifests));
     layers->probes = calloc(HG_LIST_MAX, sizeof(*layers->probes));
     if (layers->manifests && layers->probes)
+        res = strcmp(kind, "explicit_layer.d") == 0 ? add_named(layers) : HG_OK;
+    if (res == HG_OK)
         res = load(layers, kind);
+    for (uint32_t i = 0; res == HG_OK && i < layers->list.count; i++) {
+        if (layers->manifests[i].name[0])
+            res = hg_list_add(names, layers->manifests[i].name);
+    }
     if (res == HG_OK && strcmp(kind, "explicit_layer.d") == 0)
         tell_explicit(doctor, layers);
     for (uint32_t i = 0;
@@ -164,13 +206,17 @@ static hg_result look(hg_doctor *doctor, const char *kind, layer_files *layers)
 void hg_doctor_layers(hg_doctor *doctor)
 {
     layer_files *layers = calloc(1, sizeof(*layers));
+    hg_list names = {.count = 0};
     hg_result res = HG_ERR_HOST_MEMORY;
 
     hg_message_status("looking at layers");
     if (layers)
-        res = look(doctor, "implicit_layer.d", layers);
+        res = look(doctor, "implicit_layer.d", layers, &names);
     if (layers && res == HG_OK)
-        res = look(doctor, "explicit_layer.d", layers);
+        res = look(doctor, "explicit_layer.d", layers, &names);
+    if (res == HG_OK)
+        tell_asked(doctor, &names);
+    hg_list_free(&names);
     if (doctor->result == HG_OK)
         doctor->result = res;
     free(layers);

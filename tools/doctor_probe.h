@@ -39,9 +39,10 @@ typedef struct hg_question {
     const char *file;    /* the driver's manifest, for VK_DRIVER_FILES; NULL: leave as it is */
     const char *library; /* to open */
     int without_opencl, without_layers;
-    const char *layer_off; /* a variable to set, for loaders that know no other way; NULL: none */
-    const char *selector;  /* of a device to try */
-    uint32_t seconds;      /* that an answer may take; 0: HG_PROBE_SECONDS */
+    const char *layer_off;  /* a variable to set, for loaders that know no other way; NULL: none */
+    const char *selector;   /* of a device to try */
+    const char *pocl_cache; /* an empty folder: PoCL compiles anew; NULL: its own cache */
+    uint32_t seconds;       /* that an answer may take; 0: HG_PROBE_SECONDS */
 } hg_question;
 
 /* Runs in the child: answers with hg_probe_answer. */

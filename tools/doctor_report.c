@@ -14,7 +14,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { FOUND_SIZE = 2048, NAME_WIDTH_MAX = 22, TERMINAL_MIN = 60, TERMINAL_MAX = 160 };
+enum {
+    FOUND_SIZE = 2048,
+    NAME_WIDTH_MAX = 22,
+    NAME_WIDTH_WIDE = 30,
+    TERMINAL_MIN = 60,
+    TERMINAL_MAX = 160
+};
 
 static const char *const state_names[] = {"ok", "note", "wrong"};
 
@@ -87,6 +93,7 @@ void hg_doctor_free(hg_doctor *doctor)
         free((char *)doctor->rows[i].found);
         free((char *)doctor->rows[i].remedy);
     }
+    hg_doctor_free_trials(doctor);
     free(doctor->rows);
     free(doctor->devices);
     free(doctor->vulkan_good);
@@ -186,7 +193,13 @@ out:
     return res;
 }
 
-static uint32_t name_width(const hg_doctor *doctor, const char *section)
+/* -q leaves out what is well. */
+static int is_shown(const hg_doctor_row *row, int is_quiet)
+{
+    return !is_quiet || row->state != HG_DOCTOR_OK;
+}
+
+static uint32_t name_width(const hg_doctor *doctor, const char *section, uint32_t most)
 {
     uint32_t width = 0;
 
@@ -194,34 +207,49 @@ static uint32_t name_width(const hg_doctor *doctor, const char *section)
         const hg_doctor_row *row = &doctor->rows[i];
         const uint32_t wide = columns(row->name);
 
-        if (strcmp(row->section, section) == 0 && wide <= NAME_WIDTH_MAX && wide > width)
+        if (strcmp(row->section, section) == 0 && wide <= most && wide > width)
             width = wide;
     }
     return width;
 }
 
-hg_result hg_doctor_print(const hg_doctor *doctor, hg_output *output, int is_terminal)
+static hg_result print_counts(const hg_doctor *doctor, hg_output *output)
 {
     const uint32_t wrong = hg_doctor_count(doctor, HG_DOCTOR_WRONG);
     const uint32_t notes = hg_doctor_count(doctor, HG_DOCTOR_NOTE);
+
+    return hg_output_format(output, "%u wrong%s, %u note%s\n", wrong,
+                            wrong ? " (listed above with 'fix:')" : "", notes,
+                            notes == 1 ? "" : "s");
+}
+
+hg_result hg_doctor_print(const hg_doctor *doctor, hg_output *output, int is_terminal, int is_quiet)
+{
     const char *section = "";
     hg_result res;
     page_style page;
+    uint32_t most;
 
     open_page(output, is_terminal, &page);
+    /* Where there is room, a long name need not break the column. */
+    most = page.width && page.width < 100 ? NAME_WIDTH_MAX : NAME_WIDTH_WIDE;
     for (uint32_t i = 0; i < doctor->row_count; i++) {
         const hg_doctor_row *row = &doctor->rows[i];
 
+        if (!is_shown(row, is_quiet))
+            continue;
         if (strcmp(section, row->section) != 0) {
             HG_TRY(hg_output_format(output, "%s%s%s%s\n", *section ? "\n" : "",
                                     page.colour ? "\033[1m" : "", row->section,
                                     page.colour ? "\033[0m" : ""));
             section = row->section;
-            page.name_width = name_width(doctor, section);
+            page.name_width = name_width(doctor, section, most);
         }
         HG_TRY(print_row(&page, row));
     }
-    res = hg_output_format(output, "\n%u wrong, %u note%s\n", wrong, notes, notes == 1 ? "" : "s");
+    if (*section)
+        HG_TRY(hg_output_text(output, "\n"));
+    res = print_counts(doctor, output);
 out:
     return res;
 }

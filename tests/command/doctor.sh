@@ -15,7 +15,7 @@ doctor() {
     checks=$((checks + 1))
     env "$@" "$headgate" doctor >"$work/out" 2>"$work/err"
     found=$?
-    wrong=$(sed -n 's/^\([0-9]*\) wrong, [0-9]* notes\{0,1\}$/\1/p' "$work/out")
+    wrong=$(sed -n "s/^\\([0-9]*\\) wrong\\( (listed above with 'fix:')\\)\\{0,1\\}, [0-9]* notes\\{0,1\\}\$/\\1/p" "$work/out")
     { [ "${wrong:-none}" = 0 ] && [ $found = 0 ]; } || { [ "${wrong:-0}" -gt 0 ] && [ $found = 1 ]; } ||
         fail "doctor $*: exit code $found, ${wrong:-no number} wrong"
 }
@@ -35,8 +35,15 @@ for section in versions Vulkan 'Vulkan layers' OpenCL devices access fonts model
 done
 row 'wrong  default +no Vulkan or OpenCL device.*; fix: .*(apt-get install|install what Debian calls) .*mesa-vulkan-drivers'
 row 'note   OCL_ICD_VENDORS +is set.*; fix: unset OCL_ICD_VENDORS$'
+row 'note   OCL_ICD_VENDORS +/.*: see above$'
 row "ok     folder +$XDG_CACHE_HOME/headgate, made at its first use"
 ok 'it makes no cache' test ! -e "$XDG_CACHE_HOME/headgate"
+# -q leaves out what is well.
+code 1 doctor -q
+row 'wrong  default '
+row 'note   OCL_ICD_VENDORS '
+ok 'nothing that is well' sh -c '! grep -q "^  ok " "$1"' sh "$work/out"
+ok 'the count is the last line' sh -c 'tail -n 1 "$1" | grep -q "^[0-9]* wrong (listed above with .fix:.), [0-9]* notes*$"' sh "$work/out"
 code 1 doctor --json
 is schema 1
 is kind doctor
@@ -167,6 +174,16 @@ row 'note   broken.json .*is not JSON; fix: mv '
 row 'note   left out .*implicit layers'
 doctor TEST_CRASH_OFF=1
 row 'ok     TEST_crash +off$'
+# Layers that are asked for by name.
+doctor VK_INSTANCE_LAYERS=VK_LAYER_NOPE:VK_LAYER_TEST_off
+row 'wrong  VK_INSTANCE_LAYERS +no such layer: VK_LAYER_NOPE; fix: unset VK_INSTANCE_LAYERS$'
+row 'note   VK_INSTANCE_LAYERS +VK_LAYER_NOPE:VK_LAYER_TEST_off: see above$'
+ok 'a layer that is there is not missed' sh -c '! grep -q "no such layer: VK_LAYER_TEST_off" "$1"' sh "$work/out"
+mkdir layers
+cp bad/vulkan/implicit_layer.d/off.json layers/more.json
+sed -i s/TEST_off/TEST_more/ layers/more.json
+doctor VK_INSTANCE_LAYERS=VK_LAYER_TEST_more VK_LAYER_PATH="$work/layers"
+ok 'a layer of VK_LAYER_PATH is not missed' sh -c '! grep -q "no such layer" "$1"' sh "$work/out"
 export XDG_DATA_DIRS="$work/none"
 
 # Models, caches, variables.
@@ -183,6 +200,15 @@ row 'ok     VK_TEST +a\?\[31mb$'
 every_line
 doctor HF_HUB_CACHE="$work/hub" XDG_CACHE_HOME=/dev/null/cache
 row 'wrong  folder +/dev/null/cache/headgate is not there.*; fix: export XDG_CACHE_HOME=/var/tmp/cache-'
+# No folder can be made there, whatever the permissions say.
+doctor XDG_CACHE_HOME=/proc
+row 'wrong  folder +/proc/headgate is not there, and no folder can be made in /proc.*; fix: export XDG_CACHE_HOME=/var/tmp/cache-'
+doctor VK_DRIVER_FILES=/nope.json POCL_EXTRA_BUILD_FLAGS=-x POCL_CACHE_DIR=/x
+row 'note   VK_DRIVER_FILES +/nope.json: see above$'
+row 'note   POCL_EXTRA_BUILD_FLAGS +-x: changes what a driver computes, or how; fix: unset POCL_EXTRA_BUILD_FLAGS$'
+row 'ok     POCL_CACHE_DIR +/x$'
+doctor PATH=
+row 'note   PATH +empty: .*; fix: export PATH='
 mkdir -p cache2
 : >cache2/headgate
 doctor XDG_CACHE_HOME="$work/cache2"

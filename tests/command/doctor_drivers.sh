@@ -14,7 +14,7 @@ for selector in $selectors; do
     prints "^  (ok|note) +$selector +[^ ]"
     checks=$((checks + 1))
     sed -n '/^devices/,/^$/p' "$work/out" | grep "^  note   $selector +cannot be used" >/dev/null ||
-        sed -n '/^selftest/,/^$/p' "$work/out" | grep -Eq "^  ok     $selector +[0-9]+ kernel tests passed" ||
+        sed -n '/^selftest/,/^$/p' "$work/out" | grep -Eq "^  ok     $selector +right for fp32 and for exact: all [0-9]+ kernels$" ||
         fail "the kernels of $selector were not tried, or failed"
 done
 checks=$((checks + 1))
@@ -40,7 +40,16 @@ if grep -q 'Portable Computing Language' "$work/out"; then
     POCL_CACHE_DIR="$work/file/none" "$headgate" doctor >"$work/out" 2>"$work/err"
     prints '^  wrong  .*Portable Computing Language.*; fix: export POCL_CACHE_DIR=/var/tmp/'
     POCL_CACHE_DIR="$work/pocl" "$headgate" doctor >"$work/out" 2>"$work/err"
-    prints '^  ok     .*Portable Computing Language.*, 1 device'
+    prints '^  ok     .*Portable Computing Language, OpenCL [0-9.]* PoCL [^ ]*, LLVM [0-9.]*, 1 device'
+    # Its cache is warm now. A compiler that relaxes arithmetic is the variable's doing, and said so.
+    POCL_CACHE_DIR="$work/pocl" POCL_EXTRA_BUILD_FLAGS=-cl-fast-relaxed-math "$headgate" doctor -q >"$work/out" 2>"$work/err"
+    prints '^  wrong  cl:[0-9]+ .*kernel wrong .*, not usable; first WRONG: .*; fix: unset POCL_EXTRA_BUILD_FLAGS$'
+    prints '^  note   POCL_EXTRA_BUILD_FLAGS .*; fix: unset POCL_EXTRA_BUILD_FLAGS$'
+    # What is linked already must not hide that there is no linker.
+    PATH='' POCL_CACHE_DIR="$work/pocl" TMPDIR="$work" "$headgate" doctor >"$work/out" 2>"$work/err"
+    prints '^  wrong  cl:[0-9]+ .*Final linking.*; fix: export PATH=/'
+    prints '^  note   default .*(vk:[0-9]+, on the processor|cl:[0-9]+ would be taken, and its kernels cannot be built)|^  ok     default +vk:'
+    ok 'the scratch cache is gone' sh -c '! ls -d "$1"/headgate-doctor-* 2>/dev/null' sh "$work"
 fi
 # Without PATH PoCL finds no linker, and ends the process that it is in.
 checks=$((checks + 1))

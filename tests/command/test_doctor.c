@@ -254,29 +254,136 @@ static void systems_are_told(void **state)
 
 static void kernels_that_are_wrong_are_named(void **state)
 {
-    static char counted[] = "40 1 2", good[] = "40 0 0",
-                failed[] = "matmul bf16 T0 on ragged: 3 of 4", why[] = "no such device";
-    hg_probe passes = {.facts = {{"COUN", good, 6}}, .fact_count = 1, .ended = 1};
+    static char yes[] = "1 26", no[] = "0 26", bits[] = "not usable with --exact; right for fp32",
+                wrong[] = "1 kernel wrong (rms_norm), not usable",
+                failed[] = "WRONG: matmul ragged: y[3]", why[] = "no such device";
+    static const char other[] = "export HG_DEVICE=cl:0", unset[] = "unset POCL_A";
+    hg_probe passes = {.facts = {{"BITS", yes, 4}, {"NEAR", yes, 4}}, .fact_count = 2, .ended = 1};
+    hg_probe rounds = {
+        .facts = {{"FAIL", failed, 10}, {"WORD", bits, 10}, {"BITS", no, 4}, {"NEAR", yes, 4}},
+        .fact_count = 4,
+        .ended = 1};
     hg_probe fails = {
-        .facts = {{"FAIL", failed, 10}, {"COUN", counted, 6}}, .fact_count = 2, .ended = 1};
+        .facts = {{"FAIL", failed, 10}, {"WORD", wrong, 10}, {"BITS", no, 4}, {"NEAR", no, 4}},
+        .fact_count = 4,
+        .ended = 1};
     hg_probe closed = {.facts = {{"LINE", why, 5}}, .fact_count = 1, .ended = 1};
     hg_probe crashed = {.facts = {{"FAIL", failed, 10}}, .fact_count = 1, .ending = 256 + 11};
     hg_probe hangs = {.timed_out = 1, .seconds = 180, .ending = 256 + 9};
     hg_doctor doctor = {.root = root};
 
     (void)state;
-    hg_doctor_selftest_row(&doctor, "vk:0", &passes, "export HG_DEVICE=cl:0");
-    hg_doctor_selftest_row(&doctor, "vk:1", &fails, "export HG_DEVICE=cl:0");
-    hg_doctor_selftest_row(&doctor, "vk:2", &closed, "export HG_DEVICE=cl:0");
-    hg_doctor_selftest_row(&doctor, "vk:3", &crashed, "export HG_DEVICE=cl:0");
-    hg_doctor_selftest_row(&doctor, "vk:4", &hangs, "export HG_DEVICE=cl:0");
-    expect(&doctor, "vk:0", HG_DOCTOR_OK, "40 kernel tests passed", NULL);
-    expect(&doctor, "vk:1", HG_DOCTOR_WRONG, "1 of 41 kernel tests failed, first matmul bf16 T0 on",
-           "export HG_DEVICE=cl:0");
+    hg_doctor_selftest_row(&doctor, "vk:0", &passes, other, NULL);
+    hg_doctor_selftest_row(&doctor, "vk:1", &fails, other, NULL);
+    hg_doctor_selftest_row(&doctor, "vk:2", &closed, other, NULL);
+    hg_doctor_selftest_row(&doctor, "vk:3", &crashed, other, NULL);
+    hg_doctor_selftest_row(&doctor, "vk:4", &hangs, other, NULL);
+    hg_doctor_selftest_row(&doctor, "vk:5", &rounds, other, NULL);
+    hg_doctor_selftest_row(&doctor, "cl:1", &rounds, other, unset);
+    hg_doctor_selftest_row(&doctor, "cl:2", &fails, other, unset);
+    expect(&doctor, "vk:0", HG_DOCTOR_OK, "right for fp32 and for exact: all 26 kernels", NULL);
+    expect(&doctor, "vk:1", HG_DOCTOR_WRONG,
+           "1 kernel wrong (rms_norm), not usable; first WRONG:", other);
     expect(&doctor, "vk:2", HG_DOCTOR_WRONG, "cannot be tried: no such device", "HG_DEVICE");
     expect(&doctor, "vk:3", HG_DOCTOR_WRONG, "signal 11", "HG_DEVICE");
-    expect(&doctor, "vk:3", HG_DOCTOR_WRONG, "before that failed matmul", "HG_DEVICE");
+    expect(&doctor, "vk:3", HG_DOCTOR_WRONG, "before that failed WRONG: matmul", "HG_DEVICE");
     expect(&doctor, "vk:4", HG_DOCTOR_WRONG, "no answer for 180 s", "HG_DEVICE");
+    expect(&doctor, "vk:5", HG_DOCTOR_NOTE, "not usable with --exact; right for fp32", NULL);
+    expect(&doctor, "cl:1", HG_DOCTOR_NOTE, "right for fp32", unset);
+    expect(&doctor, "cl:2", HG_DOCTOR_WRONG, "not usable", unset);
+    hg_doctor_free(&doctor);
+}
+
+static void clear_variables(void)
+{
+    static const char *const names[] = {"POCL_CACHE_DIR",         "POCL_DEVICES",
+                                        "POCL_EXTRA_BUILD_FLAGS", "LP_NUM_THREADS",
+                                        "VK_DRIVER_FILES",        "VK_INSTANCE_LAYERS",
+                                        "MESA_SHADER_CACHE_DIR",  "CL_CONFIG_X",
+                                        "OCL_ICD_VENDORS",        "HF_TOKEN"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+}
+
+static void variables_that_change_drivers_are_noted(void **state)
+{
+    hg_doctor doctor = {.root = root};
+    int seen = 0;
+    const char *before = getenv("PATH");
+    char text[HG_COMMAND_SIZE], *path = before ? strdup(before) : NULL;
+
+    (void)state;
+    clear_variables();
+    assert_null(hg_doctor_blame(HG_BACKEND_OPENCL, text));
+    setenv("POCL_CACHE_DIR", "/x", 1);
+    setenv("POCL_DEVICES", "pthread", 1);
+    setenv("MESA_SHADER_CACHE_DIR", "/y", 1);
+    setenv("LP_NUM_THREADS", "", 1);
+    assert_null(hg_doctor_blame(HG_BACKEND_OPENCL, text));
+    assert_null(hg_doctor_blame(HG_BACKEND_VULKAN, text));
+    setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-fast-relaxed-math", 1);
+    setenv("VK_INSTANCE_LAYERS", "VK_LAYER_X", 1);
+    setenv("VK_DRIVER_FILES", "/nope.json", 1);
+    setenv("HF_TOKEN", "hf_sesame", 1);
+    assert_string_equal(hg_doctor_blame(HG_BACKEND_OPENCL, text), "unset POCL_EXTRA_BUILD_FLAGS");
+    assert_string_equal(hg_doctor_blame(HG_BACKEND_VULKAN, text), "unset VK_INSTANCE_LAYERS");
+    assert_null(hg_doctor_blame(HG_BACKEND_REFERENCE, text));
+    hg_doctor_environment(&doctor);
+    expect(&doctor, "POCL_CACHE_DIR", HG_DOCTOR_OK, "/x", NULL);
+    expect(&doctor, "MESA_SHADER_CACHE_DIR", HG_DOCTOR_OK, "/y", NULL);
+    expect(&doctor, "LP_NUM_THREADS", HG_DOCTOR_OK, "(empty)", NULL);
+    expect(&doctor, "POCL_DEVICES", HG_DOCTOR_NOTE, "devices are seen", "unset POCL_DEVICES");
+    expect(&doctor, "POCL_EXTRA_BUILD_FLAGS", HG_DOCTOR_NOTE, "-cl-fast-relaxed-math: changes what",
+           "unset POCL_EXTRA_BUILD_FLAGS");
+    expect(&doctor, "HF_TOKEN", HG_DOCTOR_OK, "not shown", NULL);
+    hg_doctor_free(&doctor);
+    doctor.root = root;
+    hg_doctor_add(&doctor, HG_DOCTOR_NOTE, "Vulkan", "VK_DRIVER_FILES", NULL, "is set");
+    unsetenv("PATH");
+    hg_doctor_environment(&doctor);
+    for (uint32_t i = 1; i < doctor.row_count; i++) {
+        if (strcmp(doctor.rows[i].name, "VK_DRIVER_FILES") == 0) {
+            seen++;
+            assert_int_equal(doctor.rows[i].state, HG_DOCTOR_NOTE);
+            assert_string_equal(doctor.rows[i].found, "/nope.json: see above");
+        }
+    }
+    assert_int_equal(seen, 1);
+    expect(&doctor, "PATH", HG_DOCTOR_NOTE, "not set", "export PATH=/");
+    hg_doctor_free(&doctor);
+    setenv("PATH", "", 1);
+    assert_int_equal(hg_doctor_has_linker(), 0);
+    hg_doctor_environment(&doctor);
+    expect(&doctor, "PATH", HG_DOCTOR_NOTE, "empty: drivers", "export PATH=/");
+    hg_doctor_free(&doctor);
+    if (path)
+        setenv("PATH", path, 1);
+    free(path);
+    clear_variables();
+}
+
+/* Which device is the default is told by its trial. */
+static void trials_say_what_is_the_matter(void **state)
+{
+    static char yes[] = "1 26", no[] = "0 26";
+    hg_probe *trials = calloc(4, sizeof(*trials));
+    hg_doctor doctor = {.root = root, .trials = trials, .device_count = 4};
+
+    (void)state;
+    assert_non_null(trials);
+    for (int i = 0; i < 3; i++) {
+        trials[i].seconds = 180;
+        trials[i].ended = i < 2;
+        trials[i].facts[0] = (hg_fact){"BITS", strdup(no), 4};
+        trials[i].facts[1] = (hg_fact){"NEAR", strdup(i ? no : yes), 4};
+        trials[i].fact_count = 2;
+    }
+    snprintf(trials[2].last_line, sizeof(trials[2].last_line), "Final linking failed");
+    assert_null(hg_doctor_trouble(&doctor, 0));
+    assert_string_equal(hg_doctor_trouble(&doctor, 1), "are wrong");
+    assert_string_equal(hg_doctor_trouble(&doctor, 2), "cannot be built");
+    assert_null(hg_doctor_trouble(&doctor, 3)); /* not tried */
     hg_doctor_free(&doctor);
 }
 
@@ -308,6 +415,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_that_are_not_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(systems_are_told, set_up, tear_down),
         cmocka_unit_test(kernels_that_are_wrong_are_named),
+        cmocka_unit_test(variables_that_change_drivers_are_noted),
+        cmocka_unit_test(trials_say_what_is_the_matter),
         cmocka_unit_test(commands_are_words_of_a_shell),
     };
 
