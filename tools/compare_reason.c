@@ -218,7 +218,7 @@ static void say_alike(const hg_comparison *c, uint32_t index)
     }
     add_measured(&s, side);
     if (side->measured == 0) {
-        add(&s, "none of them can be measured");
+        add(&s, "cannot be measured end to end");
     } else {
         add(&s, "differs ");
         add_distance(&s, side->worst_free, against(c, index));
@@ -290,7 +290,7 @@ static void say_all_rounding(const hg_comparison *c, const hg_compare_side *deci
     }
     count = add_names(s, c, 1, HG_VERDICT_ROUNDING);
     if (decisive->measured == 0) {
-        add(s, " can be measured alone only");
+        add(s, " cannot be measured end to end");
     } else {
         add(s, count == 1 ? " differs " : " differ ");
         add_distance(s, worst_free, c->sides[0].label);
