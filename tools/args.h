@@ -38,6 +38,7 @@ typedef enum hg_option_id {
     HG_OPTION_SAMPLES,
     HG_OPTION_DEVICE,
     HG_OPTION_DEVICES, /* may be given several times, or be "all" */
+    HG_OPTION_DEVICES_EXACT,
     HG_OPTION_REPLAY,
     HG_OPTION_RUNS, /* --replay of selftest */
     HG_OPTION_QUICK,
@@ -48,6 +49,7 @@ typedef enum hg_option_id {
     HG_OPTION_OUTPUT_PAGE,
     HG_OPTION_TIMEOUT,
     HG_OPTION_PRECISION,
+    HG_OPTION_PRECISION_EXACT,
     HG_OPTION_EXACT,
     HG_OPTION_LIMITS,
     HG_OPTION_THREADS,

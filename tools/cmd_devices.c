@@ -6,6 +6,7 @@
 #include "json_writer.h"
 #include "machine.h"
 #include "message.h"
+#include "paragraph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,31 +110,39 @@ static void put_device(const hg_device_info *device, int is_default, hg_put *put
     hg_put_end(put);
 }
 
+static hg_result print_text(hg_output *output, uint32_t width, const char *text)
+{
+    enum { TEXT_AT = 25 };
+    hg_result res = hg_output_format(output, "%*s", (int)TEXT_AT, "");
+
+    return res == HG_OK ? hg_paragraph_print(output, width, TEXT_AT, TEXT_AT, text) : res;
+}
+
 static hg_result print_device(hg_output *output, const hg_device_info *device, int is_default)
 {
-    char total[32], available[32], driver[640];
+    enum { WIDTH = 80 }; /* what a report that is sent is read in */
+    const uint32_t room = hg_paragraph_width(), width = room < WIDTH ? room : WIDTH;
+    char total[32], available[32], driver[640], text[900], names[256] = "";
     hg_result res;
 
     res = hg_output_format(output, "%c %-3u %-6s %-11s %s\n", is_default ? '*' : ' ', device->index,
                            device->selector, hg_device_type_name(device->type), device->name);
+    snprintf(text, sizeof(text), "%s; memory %s, %s free", hg_driver_label(device, driver),
+             hg_show_bytes(device->memory_total_bytes, total),
+             hg_show_bytes(device->memory_free_bytes, available));
     if (res == HG_OK)
-        res = hg_output_format(output, "%25s%s; memory %s, %s free\n", "",
-                               hg_driver_label(device, driver),
-                               hg_show_bytes(device->memory_total_bytes, total),
-                               hg_show_bytes(device->memory_free_bytes, available));
-    if (res == HG_OK && *device->unusable)
-        return hg_output_format(output, "%25scannot be used: %s\n", "", device->unusable);
-    if (res == HG_OK)
-        res = hg_output_format(output, "%25s", "");
-    for (int i = 0, first = 1; i < FEATURE_COUNT && res == HG_OK; i++) {
-        if (!(device->features & features[i].bit))
-            continue;
-        res = hg_output_format(output, "%s%s", first ? "" : " ", features[i].name);
-        first = 0;
+        res = print_text(output, width, text);
+    if (res == HG_OK && *device->unusable) {
+        snprintf(text, sizeof(text), "cannot be used: %s", device->unusable);
+        return print_text(output, width, text);
     }
-    if (res == HG_OK && !device->features)
-        res = hg_output_text(output, "no optional features");
-    return res == HG_OK ? hg_output_text(output, "\n") : res;
+    for (int i = 0; i < FEATURE_COUNT; i++) {
+        const size_t used = strlen(names);
+
+        if (device->features & features[i].bit)
+            snprintf(names + used, sizeof(names) - used, "%s%s", used ? " " : "", features[i].name);
+    }
+    return res == HG_OK ? print_text(output, width, *names ? names : "no optional features") : res;
 }
 
 /* The place of what --device would pick when it is not given; count when there is none. */

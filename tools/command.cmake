@@ -23,7 +23,7 @@ add_library(
 target_compile_definitions(hg_command PRIVATE HG_SAMPLES_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/samples")
 target_link_libraries(hg_command PUBLIC hg_command_base hg_raster PkgConfig::LIBCRYPTO)
 target_sources(hg_command PRIVATE cmd_selftest.c selftest_side.c selftest_tally.c)
-target_sources(hg_command PRIVATE cmd_exact_hash.c exact_hash.c samples.c shipped.c)
+target_sources(hg_command PRIVATE cmd_exact_hash.c exact_hash.c exact_hash_side.c samples.c shipped.c)
 # The doctor reads manifests (JSON) and opens drivers as a loader does.
 target_sources(hg_command PRIVATE cmd_doctor.c doctor_access.c doctor_ask.c doctor_devices.c doctor_driver.c
                                   doctor_environment.c doctor_folders.c doctor_fonts.c doctor_layers.c doctor_opencl.c

@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 4096 };
+enum { LINE_SIZE = 4096, WIDTH_MIN = 40 };
 
 static struct {
     pthread_mutex_t lock;
@@ -76,12 +77,35 @@ void hg_message_defuse(char *text)
     }
 }
 
+/* Breaks a text between words where the terminal would break it within them. at: the column that
+ * it begins in. */
+static void wrap(char *text, size_t at)
+{
+    struct winsize size = {0};
+    char *space = NULL;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < WIDTH_MIN)
+        return;
+    for (char *c = text; *c; c++) {
+        if (*c == ' ')
+            space = c;
+        at += ((unsigned char)*c & 0xc0) != 0x80;
+        if (at > size.ws_col && space) {
+            *space = '\n';
+            at = (size_t)(c - space);
+            space = NULL;
+        }
+    }
+}
+
 static void print_line(const char *prefix, const char *colour, char *text)
 {
     char line[LINE_SIZE + 64];
     int length;
 
     hg_message_defuse(text);
+    if (state.terminal)
+        wrap(text, sizeof("headgate: ") - 1 + strlen(prefix));
     pthread_mutex_lock(&state.lock);
     length = snprintf(line, sizeof(line), "%sheadgate: %s%s%s%s\n", state.shown ? "\r\033[K" : "",
                       state.colour ? colour : "", prefix, state.colour && *colour ? "\033[0m" : "",

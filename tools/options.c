@@ -74,6 +74,12 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "tier of "
          "kernels, @exact or @fp32 sets the precision",
          0},
+    [HG_OPTION_DEVICES_EXACT] =
+        {"device", "SEL",
+         "a device, as often as there are devices: N or vk:N, cl:N, ref, name:PART, UUID; all is "
+         "every one that can be used; /T0 after it keeps to that tier of kernels "
+         "(default: $HG_DEVICE, else the best device)",
+         0},
     [HG_OPTION_REPLAY] = {"replay", "N",
                           "run the same work N times on each device and compare the bits", 0},
     [HG_OPTION_RUNS] = {"replay", "N",
@@ -103,6 +109,7 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "exact: results have the same bytes on every device; fp32: within float32 tolerances "
          "(default)",
          0},
+    [HG_OPTION_PRECISION_EXACT] = {"precision", "exact", "which it is without being asked", 0},
     [HG_OPTION_EXACT] = {"exact", NULL, "short for --precision exact", 0},
     [HG_OPTION_LIMITS] =
         {"limits", "LIST",

@@ -114,10 +114,33 @@ cp -r "$model" mute && chmod -R u+w mute && rm mute/tokenizer.json
 refuses 4 '--ids works' exact-hash mute --device "$selector"
 code 0 exact-hash mute --ids "$ids" --device "$selector" --check
 
+# Several devices: a block each, one array in JSON, the first is the baseline of what has not shipped.
+code 0 exact-hash "$model" --device "$selector" --device ref --check
+ok 'two blocks' [ "$(grep -c '^verdict as shipped$' "$work/out")" = 2 ]
+prints "^device .*\[$selector\]"
+prints '^device reference \[ref\]'
+code 0 exact-hash "$model" --device ref --device "$selector" --prompt 'It was' --json
+is 'devices.#' 2
+is devices.0.selector ref
+is devices.1.selector "$selector"
+is devices.1.verdict 'not listed'
+is devices.1.provenance.precision exact
+same 'the same on both' "$(value devices.0.sha256.all)" "$(value devices.1.sha256.all)"
+code 0 exact-hash "$model" --device all --check
+prints '^device reference \[ref\]'
+code 3 exact-hash "$model" --device vk:77 --device "$selector"
+prints '^device vk:77$'
+prints '^verdict did not run$'
+prints '^verdict as shipped$'
+code 1 exact-hash turned --device "$selector" --device ref
+ok 'both are different' [ "$(grep -c '^verdict different from the shipped hash$' "$work/out")" = 2 ]
 # Nothing but exact.
+code 0 exact-hash --help
+ok 'no other precision is offered' sh -c '! grep -q fp32 "$1"' sh "$work/out"
 refuses 2 'exact-hash is about precision exact' exact-hash "$model" --device "$selector" --precision fp32
 refuses 2 'exact-hash is about precision exact' exact-hash "$model" --device "$selector@fp32"
 refuses 2 'contradict' exact-hash "$model" --device "$selector@exact" --precision fp32
+refuses 2 'contradicts' exact-hash "$model" --device "$selector" --device ref@fp32
 refuses 2 'exact-hash needs only one prompt' exact-hash "$model" --ids 1 --prompt x
 refuses 2 'the vocabulary' exact-hash "$model" --ids 4000 --device "$selector"
 nothing_left

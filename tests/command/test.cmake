@@ -40,6 +40,11 @@ if(TARGET headgate)
     target_link_libraries(test_command_exact_pieces PRIVATE hg_figure)
   endif()
 
+  hg_add_test(command_exact_hash_verdict SOURCES command/test_hash_verdict.c LIBRARIES hg_command hg_command_base headgate_lib
+              LABELS command)
+  if(TARGET hg_figure)
+    target_link_libraries(test_command_exact_hash_verdict PRIVATE hg_figure)
+  endif()
   hg_add_test(command_selftest_tally SOURCES command/test_selftest_tally.c LIBRARIES hg_command hg_command_base headgate_lib
               LABELS command)
   if(TARGET hg_figure)

@@ -118,10 +118,13 @@ if has_terminals; then
     grep -q "$escape\[1;31merror: " "$work/out" || fail 'no colour on a terminal'
     terminal TERM=xterm NO_COLOR=1
     ! grep -q "$escape" "$work/out" || fail 'colour in spite of NO_COLOR'
+    checks=$((checks + 1))
+    TERM=xterm NO_COLOR=1 script -qec "stty cols 50; $headgate frobnicate" /dev/null >"$work/out" 2>"$work/err" </dev/null
+    awk '{ sub(/\r$/, "") } length($0) > 50 { bad = 1 } /lists them$/ { whole = 1 } END { exit bad || !whole }' "$work/out" || fail 'a long error does not break between words'
     terminal TERM=dumb
     ! grep -q "$escape" "$work/out" || fail 'colour on a dumb terminal'
 else
-    echo "skipped: three checks of colour need the program 'script' and pseudo-terminals"
+    echo "skipped: four checks of colour and width need the program 'script' and pseudo-terminals"
 fi
 nothing_left
 finish
