@@ -122,12 +122,13 @@ static void put_side(const hg_compare_report *report, uint32_t index, hg_put *pu
     hg_put_unsigned(put, "runs", side->runs);
     hg_put_unsigned(put, "runs_differ", side->runs_differ);
     hg_put_unsigned(put, "untapped_differ", side->untapped_differ);
-    if (a->tokens) {
-        hg_put_object(put, "logits");
+    if (a->tokens || a->strange) {
+        hg_put_object(put, "logits"); /* of no tokens: 0 / 0 is null */
         hg_put_number(put, "kl_mean", a->kl_sum / (double)a->tokens);
         hg_put_number(put, "kl_max", a->kl_max);
         hg_put_number(put, "same_likeliest", (double)a->same_first / (double)a->tokens);
         hg_put_number(put, "same_top_10", a->top_shared / (double)a->tokens);
+        hg_put_unsigned(put, "tokens_not_finite", a->strange);
         hg_put_end(put);
     }
     hg_put_number(put, "roundings", HG_COMPARE_ROUNDINGS * side->worst_free);

@@ -272,6 +272,10 @@ static void put_agreement(const hg_compare_side *s, hg_output *output)
                     a->kl_sum / tokens, a->kl_max, (unsigned long long)a->same_first,
                     (unsigned long long)a->tokens, HG_AGREEMENT_TOP, 100 * a->top_shared / tokens);
     }
+    if (a->strange)
+        hg_page_put(output,
+                    "<p class=\"soft\">Of %llu tokens some logits are no finite numbers.</p>\n",
+                    (unsigned long long)a->strange);
     if (!s->meta.device[0] || s->runs == 0 || s->meta.date[0])
         return;
     hg_page_heading(output, "Repeatability");

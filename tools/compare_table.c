@@ -180,16 +180,22 @@ out:
 static hg_result print_logits(const table *t, const hg_compare_side *side)
 {
     const hg_agreement *a = &side->agreement;
-    char text[256];
+    char text[400] = "logits:";
+    int at = 7;
 
-    if (a->tokens == 0)
+    if (a->tokens == 0 && a->strange == 0)
         return HG_OK;
-    snprintf(text, sizeof(text),
-             "logits: KL mean %.2g, max %.2g nats; the likeliest next token agrees for %llu of "
-             "%llu tokens; top-%d lists agree %.4g %%",
-             a->kl_sum / (double)a->tokens, a->kl_max, (unsigned long long)a->same_first,
-             (unsigned long long)a->tokens, HG_AGREEMENT_TOP,
-             100 * a->top_shared / (double)a->tokens);
+    if (a->tokens)
+        at += snprintf(text + at, sizeof(text) - (size_t)at,
+                       " KL mean %.2g, max %.2g nats; the likeliest next token agrees for %llu of "
+                       "%llu tokens; top-%d lists agree %.4g %%%s",
+                       a->kl_sum / (double)a->tokens, a->kl_max, (unsigned long long)a->same_first,
+                       (unsigned long long)a->tokens, HG_AGREEMENT_TOP,
+                       100 * a->top_shared / (double)a->tokens, a->strange ? ";" : "");
+    if (a->strange)
+        snprintf(text + at, sizeof(text) - (size_t)at,
+                 " of %llu tokens some logits are no finite numbers",
+                 (unsigned long long)a->strange);
     return hg_paragraph_print(t->output, t->width, 2, 0, text);
 }
 
