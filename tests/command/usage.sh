@@ -95,6 +95,23 @@ code 0 map "$model" --ids 1 --device "$selector" --limits spec-minimum -o x.png 
 refuses 2 "unknown name 'bogus'" map "$model" --ids 1 --device "$selector" --limits bogus=1
 refuses 3 'not built yet' map "$model" --ids 1 --device "$selector" --precision fast
 
+# docs/json.md names every member that the commands write.
+members() { # members COMMAND...
+    checks=$((checks + 1))
+    "$headgate" "$@" --json >"$work/out" 2>"$work/err"
+    ok "$1 --json has members" grep -q '"kind"' "$work/out"
+    for member in $(sed -n 's/^ *"\([a-z_0-9]*\)":.*/\1/p' "$work/out" | sort -u); do
+        grep -q "\`$member\`" "$sources/docs/json.md" || fail "docs/json.md has no $member of $1"
+    done
+}
+members devices
+members doctor
+members selftest --quick --device "$selector"
+members exact-hash "$model" --ids 1,2 --device "$selector"
+members exact-hash "$model" --ids 1,2 --device "$selector" --device ref
+members metrics "$model" --ids 1,2,3 --device "$selector"
+members bench "$model" -p 1 -n 1 -r 1 --device "$selector"
+
 # Messages: no colour without a terminal, quiet is quiet, control characters of an argument do not reach a terminal.
 code 2 map "$model" --promt x
 ok 'no escape sequence' sh -c '! grep -q "$(printf "\033")" "$1"' sh "$work/err"
