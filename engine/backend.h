@@ -80,7 +80,7 @@ typedef struct hg_list {
     hg_dev *dev;
 } hg_list;
 
-/* A range of a buffer. offset is a multiple of 256; anything finer is an element offset in the
+/* A range of a buffer. offset is a multiple of 512; anything finer is an element offset in the
  * params. A binding a kernel does not use with these params (bias without flag) may be any small
  * valid range. */
 typedef struct hg_bind {
@@ -147,7 +147,7 @@ struct hg_backend {
                      uint32_t bind_count, const uint32_t groups[3]);
     void (*barrier)(hg_list *list, const hg_hazard *hazards, uint32_t count);
     void (*copy)(hg_list *list, hg_bind dst,
-                 hg_bind src); /* same size; offsets and size in multiples of 4, not of 256 */
+                 hg_bind src); /* same size; offsets and size in multiples of 4, not of 512 */
     void (*fill)(hg_list *list, hg_bind dst, uint32_t word);
     void (*transfer)(hg_list *list, hg_mem *mem,
                      const hg_handover *handover); /* may be NULL: not offered */

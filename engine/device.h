@@ -26,7 +26,7 @@ struct hg_engine {
     hg_engine_counters counters;
     double submit_flops;        /* work per submit, learnt from measured time; 0: not yet */
     struct hg_tracker *tracker; /* hazards since the last barrier, across submits */
-    hg_mem *spare;              /* 256 zero bytes for bindings that a kernel does not use */
+    hg_mem *spare;              /* zero bytes for bindings that a kernel does not use */
     hg_mem *stage[2];           /* upload and readback staging, made on first use */
     uint64_t surroundings;      /* hash of hg_engine_params.surroundings; 0: none */
     struct hg_trust *trust;     /* NULL: every kernel is trusted; has a lock of its own */

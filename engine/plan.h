@@ -16,7 +16,7 @@ enum {
     HG_MINIMUM_SHARED_BYTES = 16384,
     HG_MINIMUM_PUSH_BYTES = 128,
     HG_MINIMUM_GROUP_COUNT = 65535,
-    HG_BIND_ALIGN_BYTES = 256
+    HG_BIND_ALIGN_BYTES = 512 /* rusticl wants this; others 256 or less */
 };
 #define HG_MINIMUM_BINDING_BYTES (UINT64_C(128) << 20)
 #define HG_MINIMUM_ALLOC_BYTES (UINT64_C(1) << 30) /* what Vulkan 1.1 promises */

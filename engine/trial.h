@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One call of a kernel to judge a device by. It is laid out in one block of memory: bindings at
- * multiples of 256, guard words between them, outputs poisoned. A device gets a copy of the block
+ * multiples of 512, guard words between them, outputs poisoned. A device gets a copy of the block
  * and its result is compared as a whole, so that a stray write anywhere shows.
  */
 #ifndef HG_ENGINE_TRIAL_H

@@ -23,7 +23,7 @@ typedef struct slot {
     int32_t layer;
 } slot;
 
-enum { SLOTS_PER_LAYER = 15, SLOTS_OUTSIDE = 3, BLOCK_ROWS = 64 };
+enum { SLOTS_PER_LAYER = 15, SLOTS_OUTSIDE = 3, BLOCK_ROWS = 128 };
 
 static uint64_t element_bytes(hg_dtype dtype)
 {
@@ -167,7 +167,8 @@ static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, const slot *
                                hg_upload_counts *counts, uint64_t *done)
 {
     const uint64_t row_bytes = (uint64_t)s->from->cols * element_bytes(s->from->dtype);
-    /* Multiples of 64 rows keep the bindings of a block's bias and outputs aligned to 256 bytes. */
+    /* Multiples of 128 rows keep the bindings of a block's bias and outputs aligned to 512 bytes.
+     */
     const uint64_t most =
         hg_engine_block_bytes(m->engine) / row_bytes & ~(uint64_t)(BLOCK_ROWS - 1);
     hg_matrix *matrix = s->matrix;

@@ -230,6 +230,12 @@ static hg_result compare(compare_job *job)
     HG_TRY(hg_args_number(app->args, HG_OPTION_TIMEOUT, 1, 86400, &params.timeout_s));
     HG_TRY(hg_args_number(app->args, HG_OPTION_THREADS, 1, 1024, &params.threads));
     HG_TRY(hg_compare_run(&params, &job->comparison));
+    if (job->comparison.strange_stage != UINT32_MAX)
+        hg_message(
+            HG_LOG_WARNING,
+            "%s holds values that are no numbers in float32: kernels behind it are not judged "
+            "alone, and stages that float32 cannot hold have no bound",
+            job->comparison.strange);
 out:
     hg_meter_stop(&app->meter);
     return res;
@@ -265,27 +271,24 @@ out:
     return res;
 }
 
-static hg_result report(compare_job *job)
+static hg_compare_report report_of(const compare_job *job)
 {
-    hg_app *app = job->app;
-    const hg_compare_report r = {.comparison = &job->comparison,
-                                 .source = &job->source,
-                                 .prompt = &job->prompt,
-                                 .weights = job->weights,
-                                 .command_line = app->command_line,
-                                 .limits = hg_args_value(app->args, HG_OPTION_LIMITS)};
-    const char *page = hg_args_value(app->args, HG_OPTION_OUTPUT_PAGE);
+    return (hg_compare_report){.comparison = &job->comparison,
+                               .source = &job->source,
+                               .prompt = &job->prompt,
+                               .weights = job->weights,
+                               .command_line = job->app->command_line,
+                               .limits = hg_args_value(job->app->args, HG_OPTION_LIMITS)};
+}
+
+static hg_result print(compare_job *job)
+{
+    const hg_compare_report r = report_of(job);
     hg_put put;
     hg_result res = HG_OK;
 
-    if (page) {
-        HG_TRY(hg_output_open(page, &job->output));
-        HG_TRY(hg_compare_write_page(&r, job->output));
-        HG_TRY(hg_output_commit(&job->output));
-        hg_message_note("wrote %s", page);
-    }
     HG_TRY(hg_output_open("-", &job->output));
-    if (hg_args_count(app->args, HG_OPTION_JSON)) {
+    if (hg_args_count(job->app->args, HG_OPTION_JSON)) {
         hg_put_start(&put, job->output, "compare");
         hg_compare_put_json(&r, &put);
         hg_put_finish(&put);
@@ -297,10 +300,24 @@ out:
     return res;
 }
 
+static hg_result write_page(compare_job *job, const char *page)
+{
+    const hg_compare_report r = report_of(job);
+    hg_result res = HG_OK;
+
+    HG_TRY(hg_output_open(page, &job->output));
+    HG_TRY(hg_compare_write_page(&r, job->output));
+    HG_TRY(hg_output_commit(&job->output));
+    hg_message_note("wrote %s", page);
+out:
+    return res;
+}
+
 /* Options that cannot be meant, before anything is read. */
 static hg_result check_options(const hg_args *args)
 {
     const char *page = hg_args_value(args, HG_OPTION_OUTPUT_PAGE);
+    const char *target = hg_args_value(args, HG_OPTION_SAVE);
     const char *slash = page ? strrchr(page, '/') : NULL;
     const char *end = page ? strrchr(slash ? slash : page, '.') : NULL;
 
@@ -312,6 +329,15 @@ static hg_result check_options(const hg_args *args)
     if (end && strcmp(end, ".html") != 0 && strcmp(end, ".htm") != 0)
         return hg_message_fail(HG_ERR_ARGUMENT,
                                "-o %s: the report is a page, its name ends in .html", page);
+    if ((page && strcmp(page, "-") == 0) || (target && strcmp(target, "-") == 0))
+        return hg_message_fail(HG_ERR_ARGUMENT,
+                               "standard output has the table or the JSON: --save and -o need the "
+                               "name of a file");
+    if (page && target && strcmp(page, target) == 0)
+        return hg_message_fail(HG_ERR_ARGUMENT, "--save and -o name the same file, %s", page);
+    if (hg_args_count(args, HG_OPTION_VALUES) && !target)
+        return hg_message_fail(HG_ERR_ARGUMENT,
+                               "--values says what --save keeps: there is no --save");
     return hg_record_check_keep(hg_args_value(args, HG_OPTION_VALUES));
 }
 
@@ -327,8 +353,10 @@ static hg_result make(compare_job *job)
     HG_TRY(hg_source_open(app, app->args->operands[0], &job->source));
     if (target)
         HG_TRY(hg_source_spare(&job->source, prompt_file, target));
-    if (page)
+    if (page) {
         HG_TRY(hg_source_spare(&job->source, prompt_file, page));
+        HG_TRY(hg_source_spare(&job->source, hg_args_value(app->args, HG_OPTION_LOAD), page));
+    }
     HG_TRY(read_prompt(job));
     /* A thread of this process, and it ends before the first child is forked. */
     HG_TRY(hg_weights_digest_start(app, job->source.checkpoint, &job->digest));
@@ -336,9 +364,12 @@ static hg_result make(compare_job *job)
     HG_TRY(check_weights(job));
     HG_TRY(choose_sides(job));
     HG_TRY(compare(job));
+    /* The result first: a file that cannot be written must not take it along. */
+    HG_TRY(print(job));
     if (target)
         HG_TRY(save(job, target));
-    HG_TRY(report(job));
+    if (page)
+        HG_TRY(write_page(job, page));
 out:
     return res;
 }

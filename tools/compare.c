@@ -270,12 +270,28 @@ static hg_result judge_isolated(reader *r, const hg_stage_head *head)
 
     if (!row)
         return hg_message_fail(HG_ERR_HOST_MEMORY, "no memory for the rows of a comparison");
+    if (r->isolated_index > r->out->strange_stage)
+        return HG_OK;
     HG_TRY(hg_spool_values(r->reference, r->isolated_index, r->other));
     HG_TRY(hg_spool_allowed(r->reference, r->isolated_index, r->allowed));
     hg_excess_measure(r->other, r->allowed, r->values, head->count, &row->excess);
     row->is_isolated = 1;
 out:
     return res;
+}
+
+/* The first stage of the reference that holds what is no number. */
+static void look_for_strange(reader *r, const hg_stage_head *head)
+{
+    if (r->job->who != THE_REFERENCE || r->out->strange_stage != UINT32_MAX)
+        return;
+    for (uint64_t i = 0; i < head->count; i++) {
+        if (!isfinite(r->values[i])) {
+            r->out->strange_stage = r->index;
+            hg_stage_head_label(head, r->out->strange);
+            return;
+        }
+    }
 }
 
 static hg_result take_stage(reader *r, const hg_frame *frame)
@@ -302,6 +318,8 @@ static hg_result take_stage(reader *r, const hg_frame *frame)
         HG_TRY(hg_child_read(&r->child, timeout, r->allowed, head.count * 4));
     if (head.pass == HG_PASS_ISOLATED && r->side)
         HG_TRY(judge_isolated(r, &head));
+    if (head.pass == HG_PASS_FREE)
+        look_for_strange(r, &head);
     if (head.pass == HG_PASS_FREE && r->keep)
         HG_TRY(hg_spool_append(r->keep, &head, r->values, r->allowed));
     if (head.pass == HG_PASS_FREE && r->side)
@@ -424,13 +442,15 @@ static void say_end(reader *r, hg_result res, int ending)
 {
     char how[128];
 
+    if (ending == hg_exit_code(HG_ERR_FILE) && r->failure_result == HG_OK)
+        r->failure_result = HG_ERR_FILE; /* a weight file that became shorter */
     if (res == HG_TIMEOUT)
         snprintf(r->failure, sizeof(r->failure),
-                 "the driver hung: no sign of life for %u s, its process was ended",
-                 r->params->timeout_s);
+                 "%s hung: no sign of life for %u s, its process was ended",
+                 r->side ? "the driver" : "it", r->params->timeout_s);
     else if (ending >= 256 && !r->failure[0])
-        snprintf(r->failure, sizeof(r->failure), "the driver crashed: its process was %s",
-                 hg_child_describe(ending, how));
+        snprintf(r->failure, sizeof(r->failure), "%s crashed: its process was %s",
+                 r->side ? "the driver" : "it", hg_child_describe(ending, how));
     else if (!r->failure[0])
         snprintf(r->failure, sizeof(r->failure), "its process ended early: %s",
                  hg_child_describe(ending, how));
@@ -555,21 +575,6 @@ static hg_result check_loaded(const hg_comparison *c, const hg_spool *reference)
     return HG_OK;
 }
 
-/* Damage on the way here must not be taken for what a device did. */
-static hg_result check_values(const char *name, const hg_stage_head *head, const float *values)
-{
-    uint8_t found[HG_SHA256_BYTES];
-    char label[64];
-    const hg_result res = hg_sha256(values, head->count * sizeof(*values), found);
-
-    if (res != HG_OK || memcmp(found, head->sha256, sizeof(found)) == 0)
-        return res;
-    return hg_message_fail(HG_ERR_FILE,
-                           "%s is damaged: its values of %s do not have the sha256 that they were "
-                           "saved with; copy it once more",
-                           name, hg_stage_head_label(head, label));
-}
-
 /* The loaded baseline is measured against the reference where it kept values. */
 static hg_result judge_loaded(job *j, hg_comparison *out, double *rounding)
 {
@@ -602,8 +607,6 @@ static hg_result judge_loaded(job *j, hg_comparison *out, double *rounding)
         res = need_room(&r, entry->head.count);
         if (res == HG_OK)
             res = hg_spool_values(&out->baseline, r.index, r.values);
-        if (res == HG_OK)
-            res = check_values(out->record, &entry->head, r.values);
         if (res == HG_OK)
             res = judge_free(&r, &entry->head);
     }
@@ -660,6 +663,7 @@ hg_result hg_compare_run(const hg_compare_params *params, hg_comparison *out)
 
     memset(out, 0, sizeof(*out));
     out->baseline.fd = -1;
+    out->strange_stage = UINT32_MAX;
     settle_shape(params, &j, out);
     HG_TRY(make_sides(params, out));
     HG_TRY(run_reference(&j, out, &reference));

@@ -29,8 +29,10 @@ const char *hg_verdict_name(hg_verdict verdict)
 double hg_rounding_of(const hg_difference *d, double *relative)
 {
     const double least = 0x1p-24 * d->norm;
-    double distance = isfinite(d->distance) ? d->distance : 0;
+    double distance = d->distance;
 
+    if (!isfinite(distance)) /* float32 cannot hold this prompt here: nothing is promised */
+        return INFINITY;
     if (d->norm > 0 && distance / d->norm > *relative)
         *relative = distance / d->norm;
     distance = distance > least ? distance : least;
@@ -134,7 +136,9 @@ static void decide(hg_compare_side *side, uint32_t row, hg_pass pass)
 int hg_compare_is_exact(const hg_comparison *c, uint32_t index)
 {
     return index > 0 && !c->is_lost && strcmp(c->sides[index].meta.precision, "exact") == 0 &&
-           strcmp(c->sides[0].meta.precision, "exact") == 0;
+           strcmp(c->sides[0].meta.precision, "exact") == 0 &&
+           /* Another order has a right to other bits. */
+           strcmp(c->sides[index].meta.revision, c->sides[0].meta.revision) == 0;
 }
 
 int hg_compare_is_partial(const hg_compare_side *side)

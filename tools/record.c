@@ -198,8 +198,16 @@ static size_t read_some(int fd, uint64_t at, void *out, size_t size)
     return done;
 }
 
-static hg_result read_meta(const char *path, hg_record *r, uint64_t at, uint64_t bytes)
+/* The file that is being read. Values are copied, so that nobody changes them afterwards. */
+typedef struct source {
+    const char *path;
+    int fd;
+    uint64_t bytes;
+} source;
+
+static hg_result read_meta(const source *from, hg_record *r, uint64_t at, uint64_t bytes)
 {
+    const char *path = from->path;
     char *text;
     hg_result res;
 
@@ -208,7 +216,7 @@ static hg_result read_meta(const char *path, hg_record *r, uint64_t at, uint64_t
     text = malloc((size_t)bytes + 1);
     if (!text)
         return hg_message_fail(HG_ERR_HOST_MEMORY, "no memory to read %s", path);
-    if (read_some(r->spool.fd, at, text, (size_t)bytes) != bytes)
+    if (read_some(from->fd, at, text, (size_t)bytes) != bytes)
         res = say(path, "it is cut short");
     else
         res = hg_record_meta_parse(path, text, (size_t)bytes, &r->meta);
@@ -216,79 +224,110 @@ static hg_result read_meta(const char *path, hg_record *r, uint64_t at, uint64_t
     return res;
 }
 
-static hg_result read_stage(const char *path, hg_record *r, uint64_t at, uint64_t bytes)
+static hg_result read_stage(const source *from, hg_record *r, uint64_t at, uint64_t bytes)
 {
-    uint8_t head_bytes[HG_STAGE_HEAD_BYTES];
+    uint8_t head_bytes[HG_STAGE_HEAD_BYTES], sum[HG_SHA256_BYTES];
+    char label[64];
     hg_stage_head head;
+    float *values = NULL;
+    hg_result res = HG_OK;
 
     if (bytes < sizeof(head_bytes) ||
-        read_some(r->spool.fd, at, head_bytes, sizeof(head_bytes)) != sizeof(head_bytes) ||
-        !hg_stage_head_decode(head_bytes, &head) || head.pass != HG_PASS_FREE ||
+        read_some(from->fd, at, head_bytes, sizeof(head_bytes)) != sizeof(head_bytes) ||
+        !hg_stage_head_decode(head_bytes, &head) || head.pass != HG_PASS_FREE || head.has_allowed ||
         hg_stage_frame_bytes(&head) != bytes)
-        return say(path, "a stage in it is broken");
-    return hg_spool_index(&r->spool, &head, at + HG_STAGE_HEAD_BYTES);
+        return say(from->path, "a stage in it is broken");
+    if (!head.has_values)
+        return hg_spool_append(&r->spool, &head, NULL, NULL);
+    values = malloc((size_t)head.count * sizeof(*values));
+    if (!values)
+        return hg_message_fail(HG_ERR_HOST_MEMORY, "no memory to read %s", from->path);
+    if (read_some(from->fd, at + HG_STAGE_HEAD_BYTES, values, (size_t)head.count * 4) !=
+        head.count * 4) {
+        res = say(from->path, "it is cut short");
+        goto out;
+    }
+    HG_TRY(hg_sha256(values, head.count * 4, sum));
+    if (memcmp(sum, head.sha256, sizeof(sum)) != 0)
+        res =
+            hg_message_fail(HG_ERR_FILE,
+                            "%s is damaged: its values of %s do not have the sha256 that they were "
+                            "saved with; copy it once more",
+                            from->path, hg_stage_head_label(&head, label));
+    else
+        res = hg_spool_append(&r->spool, &head, values, NULL);
+out:
+    free(values);
+    return res;
 }
 
 /* Frames until DONE, which has to be the end. */
-static hg_result read_frames(const char *path, hg_record *r)
+static hg_result read_frames(const source *from, hg_record *r)
 {
+    const char *path = from->path;
     uint64_t at = 0;
     uint8_t bytes[HG_FRAME_HEAD_BYTES], done[4];
     hg_frame frame;
     hg_result res = HG_OK;
 
-    if (read_some(r->spool.fd, at, bytes, 4) != 4 || memcmp(bytes, "META", 4) != 0)
+    if (read_some(from->fd, at, bytes, 4) != 4 || memcmp(bytes, "META", 4) != 0)
         return say_other(path);
     for (;;) {
-        if (read_some(r->spool.fd, at, bytes, sizeof(bytes)) != sizeof(bytes))
+        if (read_some(from->fd, at, bytes, sizeof(bytes)) != sizeof(bytes))
             return say(path, "it is cut short");
         if (!hg_frame_parse(bytes, &frame))
             return say(path, "a part of it has no head");
         at += sizeof(bytes);
-        if (frame.bytes > r->spool.bytes || at > r->spool.bytes - frame.bytes)
+        if (frame.bytes > from->bytes || at > from->bytes - frame.bytes)
             return say(path, "it is cut short");
         if ((at == sizeof(bytes)) != (strcmp(frame.tag, "META") == 0))
             return say(path, "it does not begin with who made it");
         if (strcmp(frame.tag, "META") == 0)
-            HG_TRY(read_meta(path, r, at, frame.bytes));
+            HG_TRY(read_meta(from, r, at, frame.bytes));
         else if (strcmp(frame.tag, "STAG") == 0)
-            HG_TRY(read_stage(path, r, at, frame.bytes));
+            HG_TRY(read_stage(from, r, at, frame.bytes));
         else if (strcmp(frame.tag, "DONE") == 0)
             break; /* other parts are a newer version's, and are passed over */
         at += frame.bytes;
     }
-    if (frame.bytes != 4 || read_some(r->spool.fd, at, done, 4) != 4 ||
-        hg_get_u32(done) != r->spool.count || at + 4 != r->spool.bytes)
+    if (frame.bytes != 4 || read_some(from->fd, at, done, 4) != 4 ||
+        hg_get_u32(done) != r->spool.count || at + 4 != from->bytes)
         return say(path, "its end does not fit what is before");
 out:
     return res;
 }
 
+static hg_result check_record(const char *path, const hg_record *r)
+{
+    if (r->meta.id_count == 0 || r->spool.count == 0)
+        return say(path, "it holds no stages of any tokens");
+    if (r->meta.piece > r->meta.id_count || r->meta.map_pool > r->meta.id_count)
+        return say(path, "its pieces or maps are larger than its prompt");
+    return HG_OK;
+}
+
 hg_result hg_record_open(const char *path, hg_record *out)
 {
     struct stat status;
+    source from = {.path = path};
     hg_result res = HG_OK;
 
     memset(out, 0, sizeof(*out));
+    out->spool.fd = -1;
     snprintf(out->name, sizeof(out->name), "%s", path);
-    out->spool.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (out->spool.fd < 0)
+    from.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (from.fd < 0)
         return hg_message_fail(HG_ERR_FILE, "%s cannot be read: %s", path, strerror(errno));
-    if (fstat(out->spool.fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(from.fd, &status) != 0 || !S_ISREG(status.st_mode)) {
         res = say_other(path);
         goto out;
     }
-    out->spool.bytes = (uint64_t)status.st_size;
-    HG_TRY(read_frames(path, out));
-    if (out->meta.id_count == 0 || out->spool.count == 0) {
-        res = say(path, "it holds no stages of any tokens");
-        goto out;
-    }
-    if (out->meta.piece > out->meta.id_count || out->meta.map_pool > out->meta.id_count) {
-        res = say(path, "its pieces or maps are larger than its prompt");
-        goto out;
-    }
+    from.bytes = (uint64_t)status.st_size;
+    HG_TRY(hg_spool_create(&out->spool));
+    HG_TRY(read_frames(&from, out));
+    HG_TRY(check_record(path, out));
 out:
+    close(from.fd);
     if (res != HG_OK)
         hg_record_close(out);
     return res;

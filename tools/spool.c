@@ -105,20 +105,6 @@ out:
     return res;
 }
 
-hg_result hg_spool_index(hg_spool *spool, const hg_stage_head *head, uint64_t values_at)
-{
-    hg_spool_entry *entry = add(spool);
-
-    if (!entry)
-        return hg_message_fail(HG_ERR_HOST_MEMORY, "no memory for a list of stages");
-    entry->head = *head;
-    if (head->has_values)
-        entry->values_at = values_at;
-    if (head->has_allowed)
-        entry->allowed_at = values_at + head->has_values * head->count * 4;
-    return HG_OK;
-}
-
 static hg_result read_at(const hg_spool *spool, uint64_t at, uint64_t count, float *out)
 {
     uint8_t *to = (uint8_t *)out;

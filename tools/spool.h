@@ -29,9 +29,6 @@ void hg_spool_close(hg_spool *spool);
 /* values, allowed: as the head says, else ignored. HG_ERR_OUTPUT: the disk is full. */
 hg_result hg_spool_append(hg_spool *spool, const hg_stage_head *head, const float *values,
                           const float *allowed);
-/* An entry whose values are in the file already (allowed follows them). */
-hg_result hg_spool_index(hg_spool *spool, const hg_stage_head *head, uint64_t values_at);
-
 /* [head.count] floats. HG_ERR_ARGUMENT: not kept. HG_ERR_FILE: cannot be read any more. */
 hg_result hg_spool_values(const hg_spool *spool, uint32_t index, float *out);
 hg_result hg_spool_allowed(const hg_spool *spool, uint32_t index, float *out);

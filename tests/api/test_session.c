@@ -435,7 +435,7 @@ static void memory_is_checked_before_loading(void **state)
     assert_non_null(strstr(said.said, "need 2.8 MiB")); /* needed and free */
     assert_non_null(strstr(said.said, "1.0 MiB free"));
     hg_engine_memory(small, &now, NULL);
-    assert_true(now <= 256);
+    assert_true(now <= 512);
     hg_checkpoint_close(&checkpoint);
     hg_engine_destroy(&small);
 }

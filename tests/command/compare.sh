@@ -133,7 +133,8 @@ code 1 compare "$model" --ids 1,2 --device ref@fast --device ref --json
 is verdict 'did not run'
 is baseline reference
 is devices.1.verdict 'same bits'
-refuses 6 'so that nothing is saved' compare "$model" --ids 1,2 --device ref@fast --save none.hgr
+code 6 compare "$model" --ids 1,2 --device ref@fast --save none.hgr
+says 'so that nothing is saved'
 ok 'nothing was saved' test ! -e none.hgr
 # One that is not there is refused before anything runs.
 refuses 3 "no device 'vk:77' can be used here; there are .*ref" compare "$model" --ids 1,2 --device ref --device vk:77
@@ -230,9 +231,12 @@ for path in empty.hgr folder.hgr pipe.hgr /dev/zero /dev/null "$model/config.jso
 done
 
 # Disks.
-refuses 7 'cannot write' compare "$model" --ids 1 --device ref --save /proc/none/x.hgr
-refuses 7 'No space left' compare "$model" --ids 1 --device ref --save /dev/full
-refuses 7 'No space left' compare "$model" --ids 1 --device ref -o /dev/full
+code 7 compare "$model" --ids 1 --device ref --save /proc/none/x.hgr
+says 'cannot write'
+code 7 compare "$model" --ids 1 --device ref --save /dev/full
+says 'No space left'
+code 7 compare "$model" --ids 1 --device ref -o /dev/full
+says 'No space left'
 refuses 2 'read by this command' compare "$model" --ids 1 --device ref --save "$model/model.safetensors"
 checks=$((checks + 1))
 "$headgate" compare "$model" --ids 1 --device ref >/dev/full 2>"$work/err"

@@ -125,7 +125,7 @@ static void test_unusable(void **state)
     UNUSABLE(d->little_endian = CL_FALSE, "big-endian");
     UNUSABLE(d->fp32 = CL_FP_ROUND_TO_ZERO, "does not round fp32 to nearest");
     UNUSABLE((d->profile = "EMBEDDED_PROFILE", d->fp32 = CL_FP_ROUND_TO_ZERO), "embedded profile");
-    UNUSABLE(d->align_bits = 4096, "512 bytes");
+    UNUSABLE(d->align_bits = 8192, "1024 bytes");
     UNUSABLE(d->parameters = 128, "128 bytes of arguments");
     UNUSABLE(d->group = 64, "work-groups of 64");
     UNUSABLE(d->shared = 8192, "8192 bytes of local memory");

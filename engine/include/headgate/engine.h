@@ -57,7 +57,7 @@ typedef struct hg_limits {
     uint32_t shared_bytes;
     uint32_t push_bytes;                 /* push constants; OpenCL: bytes of kernel arguments */
     uint32_t storage_buffers;            /* per stage; OpenCL: as many as arguments allow */
-    uint32_t bind_align_bytes;           /* offsets of a binding are multiples of this (<= 256) */
+    uint32_t bind_align_bytes;           /* offsets of a binding are multiples of this (<= 512) */
     uint32_t subgroup_min, subgroup_max; /* 0: no subgroups */
     uint64_t binding_bytes;              /* largest range of one binding */
     uint64_t alloc_bytes;                /* largest single allocation */
