@@ -139,7 +139,7 @@ static void test_close_in_flight(void **state)
  * is in flight, and none that was used again since. */
 static void test_many_ranges(void **state)
 {
-    enum { RANGES = 400, HELD = 300, KEPT = 128 };
+    enum { RANGES = 4400, HELD = 4250, KEPT = 4096 };
     const float value = 3;
     world w;
     hg_mem *big;
