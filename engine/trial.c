@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN_BYTES = HG_BIND_ALIGN_BYTES, GUARD_BYTES = 256 };
+enum { ALIGN_BYTES = HG_BIND_ALIGN_BYTES, GUARD_BYTES = HG_BIND_ALIGN_BYTES };
 
 static const uint32_t poison = 0x7fedbeefu; /* a NaN: whoever reads it shows it */
 
