@@ -104,8 +104,8 @@ void hg_op_matmul(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *
                                            .y_stride = w->rows,
                                            .y_offset = y_row * w->rows + block->row_first,
                                            .flags = bias.count ? 1u : 0u};
-        /* Row blocks are multiples of 128 rows (model.c), so that this offset keeps the alignment of
-         * bindings. */
+        /* Row blocks are multiples of 128 rows (model.c), so that this offset keeps the alignment
+         * of bindings. */
         const hg_vector part = {bias.offset_bytes + (uint64_t)block->row_first * 4,
                                 bias.count ? block->row_count : 0};
         const hg_bind binds[] = {x, {block->mem, 0, block->bytes}, vector_bind(pen, part), y};
