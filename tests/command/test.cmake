@@ -56,7 +56,7 @@ if(TARGET headgate)
   endif()
   foreach(device ref lavapipe swiftshader pocl)
     hg_test_selector(selector ${device})
-    hg_add_command_test(command_compare.${device} LABELS command compare TIMEOUT 300 DEVICE ${device}
+    hg_add_command_test(command_compare.${device} LABELS command compare TIMEOUT 600 DEVICE ${device}
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/compare.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   endforeach()

@@ -5,8 +5,13 @@ if(TARGET hg_command AND TARGET headgate_lib)
   if(TARGET hg_figure)
     list(APPEND compare_parts hg_figure)
   endif()
+  # With sanitizers the first layer alone: every fault's code once.
+  set(faults_length)
+  if(HG_SANITIZE)
+    set(faults_length --short)
+  endif()
   hg_add_test(compare_faults SOURCES compare/test_faults.c compare/faults.c compare/fault_wrapper.c compare/fixture.c
-              LIBRARIES ${compare_parts} LABELS compare TIMEOUT 300)
+              LIBRARIES ${compare_parts} LABELS compare TIMEOUT 600 ARGS ${faults_length})
   target_include_directories(test_compare_faults PRIVATE ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/shaders)
   hg_add_test(compare_kernel_faults SOURCES compare/test_kernel_faults.c compare/faults.c compare/fault_wrapper.c LIBRARIES headgate_lib
               LABELS compare TIMEOUT 300)
