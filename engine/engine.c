@@ -24,16 +24,10 @@ enum {
  * while devices are listed must not take those away that have nothing to do with it. */
 static int may_be_meant(const hg_backend *backend, const char *selector)
 {
-    static const char *const starts[] = {"vk:", "cl:"};
-
-    if (!selector)
+    if (!selector || (strcmp(selector, "ref") != 0 && strncmp(selector, "vk:", 3) != 0 &&
+                      strncmp(selector, "cl:", 3) != 0))
         return 1;
-    if (strcmp(selector, "ref") == 0)
-        return backend->kind == HG_BACKEND_REFERENCE;
-    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
-        if (strncmp(selector, starts[i], 3) == 0)
-            return strncmp(selector, backend->name, 2) == 0;
-    return 1;
+    return strncmp(selector, backend->name, strlen(backend->name)) == 0;
 }
 
 /* Devices in our order, of the backend that the selector names or of all; *out is malloced. */
@@ -169,10 +163,10 @@ hg_result hg_engine_create(const hg_engine_params *theirs, hg_engine **out)
     }
     HG_TRY(open_device(engine, params));
     HG_TRY(make_spare(engine));
-    /* The reference is what others are judged by. */
     for (const char *c = params->surroundings; c && *c; c++)
         engine->surroundings =
             (engine->surroundings ^ (unsigned char)*c) * UINT64_C(0x100000001b3) + 1;
+    /* The reference is what others are judged by. */
     if (!params->trust && engine->plan.device.backend != HG_BACKEND_REFERENCE)
         HG_TRY(hg_trust_create(engine, &engine->trust));
     *out = engine;

@@ -57,12 +57,10 @@ static void demote(hg_engine *engine, const hg_variant *variant, int is_wrong)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* " bf16"; "" where there are no weights. */
+/* "bf16"; "" where there are no weights. */
 static const char *type_of(const hg_variant *variant)
 {
-    static const char *const names[] = {"", " f32", " f16", " bf16"};
-
-    return names[variant->dtype];
+    return variant->dtype == HG_DTYPE_NONE ? "" : hg_dtype_name(variant->dtype);
 }
 
 static void warn(const hg_engine *engine, const hg_variant *wrong, const hg_variant *instead,
@@ -71,9 +69,9 @@ static void warn(const hg_engine *engine, const hg_variant *wrong, const hg_vari
     const hg_device_info *device = &engine->plan.device;
 
     hg_say(&engine->log, HG_LOG_WARNING,
-           "kernel %s (%s%s) is wrong on %s (%s; %s %s) and is not used there, tier %s is: %s",
-           hg_kernels[wrong->kernel].name, hg_tier_name(wrong->tier), type_of(wrong),
-           device->selector, device->name, device->driver, device->driver_version,
+           "kernel %s (%s%s%s) is wrong on %s (%s; %s %s) and is not used there, tier %s is: %s",
+           hg_kernels[wrong->kernel].name, hg_tier_name(wrong->tier), *type_of(wrong) ? " " : "",
+           type_of(wrong), device->selector, device->name, device->driver, device->driver_version,
            hg_tier_name(instead->tier), why);
 }
 
@@ -82,12 +80,13 @@ static hg_result refuse(const hg_engine *engine, const hg_variant *wrong, const 
     const hg_device_info *device = &engine->plan.device;
     const int exact = engine->plan.precision == HG_PRECISION_EXACT;
 
-    return hg_fail(&engine->log, HG_ERR_DRIVER,
-                   "%skernel %s (%s%s) is wrong on %s (%s; %s %s): %s: use another device, or the "
-                   "reference (ref)",
-                   exact ? "precision exact cannot be had: " : "", hg_kernels[wrong->kernel].name,
-                   hg_tier_name(wrong->tier), type_of(wrong), device->selector, device->name,
-                   device->driver, device->driver_version, why);
+    return hg_fail(
+        &engine->log, HG_ERR_DRIVER,
+        "%skernel %s (%s%s%s) is wrong on %s (%s; %s %s): %s: use another device, or the "
+        "reference (ref)",
+        exact ? "precision exact cannot be had: " : "", hg_kernels[wrong->kernel].name,
+        hg_tier_name(wrong->tier), *type_of(wrong) ? " " : "", type_of(wrong), device->selector,
+        device->name, device->driver, device->driver_version, why);
 }
 
 static hg_result try_variant(hg_engine *engine, hg_trust *trust, const hg_variant *variant)

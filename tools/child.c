@@ -4,6 +4,7 @@
 
 #include "interrupt.h"
 #include "message.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,16 +36,21 @@ hg_result hg_write_all(int fd, const void *data, uint64_t bytes)
     return HG_OK;
 }
 
+void hg_frame_head(const char tag[4], uint64_t bytes, uint8_t out[HG_FRAME_HEAD_BYTES])
+{
+    memset(out, 0, HG_FRAME_HEAD_BYTES);
+    memcpy(out, tag, 4);
+    for (int i = 0; i < 8; i++)
+        out[8 + i] = (uint8_t)(bytes >> (8 * i));
+}
+
 hg_result hg_frame_write2(int fd, const char tag[4], const void *head, uint64_t head_bytes,
                           const void *rest, uint64_t rest_bytes)
 {
-    const uint64_t bytes = head_bytes + rest_bytes;
-    uint8_t start[HG_FRAME_HEAD_BYTES] = {0};
+    uint8_t start[HG_FRAME_HEAD_BYTES];
     hg_result res;
 
-    memcpy(start, tag, 4);
-    for (int i = 0; i < 8; i++)
-        start[8 + i] = (uint8_t)(bytes >> (8 * i));
+    hg_frame_head(tag, head_bytes + rest_bytes, start);
     res = hg_write_all(fd, start, sizeof(start));
     if (res == HG_OK)
         res = hg_write_all(fd, head, head_bytes);
@@ -113,14 +119,6 @@ hg_result hg_child_start(hg_child *child, hg_child_work work, void *user)
     return HG_OK;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* It can still be waited for. */
 static int has_ended(pid_t pid)
 {
@@ -128,6 +126,11 @@ static int has_ended(pid_t pid)
 
     return pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == pid;
+}
+
+static int64_t now_ms(void)
+{
+    return (int64_t)(hg_clock_ns() / 1000000);
 }
 
 hg_result hg_child_read(hg_child *child, uint32_t timeout_s, void *out, uint64_t bytes)

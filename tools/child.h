@@ -28,6 +28,8 @@ hg_result hg_write_all(int fd, const void *data, uint64_t bytes);
 /* In two parts, for a small head before many values. */
 hg_result hg_frame_write2(int fd, const char tag[4], const void *head, uint64_t head_bytes,
                           const void *rest, uint64_t rest_bytes);
+/* The 16 bytes before a payload. */
+void hg_frame_head(const char tag[4], uint64_t bytes, uint8_t out[HG_FRAME_HEAD_BYTES]);
 /* 0 when the 16 bytes cannot be the head of a frame. */
 int hg_frame_parse(const uint8_t head[HG_FRAME_HEAD_BYTES], hg_frame *out);
 

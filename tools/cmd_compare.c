@@ -33,10 +33,12 @@ typedef struct compare_job {
     hg_output *output;
 } compare_job;
 
-static hg_result add_side(compare_job *job, const char *value)
+static hg_result add_side(void *user, const char *value)
 {
+    compare_job *job = user;
     hg_result res;
 
+    value = value ? value : "";
     if (job->side_count == SIDES_MAX)
         return hg_message_fail(HG_ERR_ARGUMENT, "--device: at most %d devices are compared",
                                SIDES_MAX);
@@ -51,30 +53,6 @@ static hg_result add_side(compare_job *job, const char *value)
     job->label_at[job->side_count] = job->labels[job->side_count];
     job->side_count++;
     return HG_OK;
-}
-
-/* Every device that can be used; in a child, since drivers start when they are listed. */
-static hg_result add_all(compare_job *job, const char *suffix)
-{
-    hg_device_info *devices = NULL;
-    uint32_t count = 0;
-    hg_result res;
-
-    HG_TRY(hg_device_list(&devices, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        char label[LABEL_SIZE];
-
-        if (devices[i].unusable[0]) {
-            hg_message(HG_LOG_WARNING, "%s (%s) is left out: %s", devices[i].selector,
-                       devices[i].name, devices[i].unusable);
-            continue;
-        }
-        snprintf(label, sizeof(label), "%s%s", devices[i].selector, suffix);
-        HG_TRY(add_side(job, label));
-    }
-out:
-    free(devices);
-    return res;
 }
 
 /* What cannot be meant is told before anything runs. A listing that fails is no reason: every
@@ -118,23 +96,11 @@ static hg_result check_sides(compare_job *job)
 static hg_result choose_sides(compare_job *job)
 {
     const hg_args *args = job->app->args;
-    const uint32_t given = hg_args_count(args, HG_OPTION_DEVICES);
     const int is_loaded = hg_args_count(args, HG_OPTION_LOAD) > 0;
     const int is_saved = hg_args_count(args, HG_OPTION_SAVE) > 0;
-    const char *environment = getenv("HG_DEVICE");
     hg_result res = HG_OK;
 
-    for (uint32_t i = 0; i < given; i++) {
-        const char *value = hg_args_value_at(args, HG_OPTION_DEVICES, i);
-
-        if (strncmp(value, "all", 3) == 0 &&
-            (value[3] == '\0' || value[3] == '@' || value[3] == '/'))
-            HG_TRY(add_all(job, value + 3));
-        else
-            HG_TRY(add_side(job, value));
-    }
-    if (given == 0)
-        HG_TRY(add_side(job, environment ? environment : ""));
+    HG_TRY(hg_device_each(args, HG_OPTION_DEVICES, add_side, job));
     if (job->side_count == 1 && !is_loaded && !is_saved) {
         const hg_machine_choice device = job->choices[0];
         char label[LABEL_SIZE];
@@ -233,8 +199,8 @@ static hg_result compare(compare_job *job)
     if (job->comparison.strange_stage != UINT32_MAX)
         hg_message(
             HG_LOG_WARNING,
-            "%s holds values that are no numbers in float32: kernels behind it are not judged "
-            "alone, and stages that float32 cannot hold have no bound",
+            "%s holds values that are no numbers in float32: from there on kernels are not judged "
+            "alone, and such stages have no bound end to end",
             job->comparison.strange);
 out:
     hg_meter_stop(&app->meter);

@@ -46,8 +46,9 @@ static hg_result refuse_precision(const char *precision)
                            precision);
 }
 
-static hg_result add_side(exact_job *job, const char *value)
+static hg_result add_side(void *user, const char *value)
 {
+    exact_job *job = user;
     hg_hash_side *side = &job->sides[job->side_count];
     hg_result res;
 
@@ -65,45 +66,14 @@ static hg_result add_side(exact_job *job, const char *value)
     return HG_OK;
 }
 
-/* In a child, since drivers start when they are listed. */
-static hg_result add_all(exact_job *job)
-{
-    hg_device_info *devices = NULL;
-    uint32_t count = 0;
-    hg_result res;
-
-    HG_TRY(hg_device_list(&devices, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        if (devices[i].unusable[0])
-            hg_message(HG_LOG_WARNING, "%s (%s) is left out: %s", devices[i].selector,
-                       devices[i].name, devices[i].unusable);
-        else
-            HG_TRY(add_side(job, devices[i].selector));
-    }
-out:
-    free(devices);
-    return res;
-}
-
 static hg_result read_options(exact_job *job)
 {
     const hg_args *args = job->app->args;
     const char *precision = hg_args_value(args, HG_OPTION_PRECISION_EXACT);
-    const uint32_t given = hg_args_count(args, HG_OPTION_DEVICES_EXACT);
-    hg_result res = HG_OK;
 
     if (precision && strcmp(precision, "exact") != 0)
         return refuse_precision(precision);
-    if (given == 0)
-        HG_TRY(add_side(job, NULL));
-    for (uint32_t i = 0; i < given; i++) {
-        const char *value = hg_args_value_at(args, HG_OPTION_DEVICES_EXACT, i);
-
-        HG_TRY(strcmp(value, "all") == 0 || strcmp(value, "all@exact") == 0 ? add_all(job)
-                                                                            : add_side(job, value));
-    }
-out:
-    return res;
+    return hg_device_each(args, HG_OPTION_DEVICES_EXACT, add_side, job);
 }
 
 /* --- work --------------------------------------------------------------------------------- */

@@ -21,8 +21,9 @@ typedef struct test_job {
     hg_output *output;
 } test_job;
 
-static hg_result add_side(test_job *job, const char *value)
+static hg_result add_side(void *user, const char *value)
 {
+    test_job *job = user;
     hg_selftest_side *side = &job->sides[job->side_count];
     hg_result res;
 
@@ -40,30 +41,9 @@ static hg_result add_side(test_job *job, const char *value)
     return HG_OK;
 }
 
-/* In a child, since drivers start when they are listed. */
-static hg_result add_all(test_job *job)
-{
-    hg_device_info *devices = NULL;
-    uint32_t count = 0;
-    hg_result res;
-
-    HG_TRY(hg_device_list(&devices, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        if (devices[i].unusable[0])
-            hg_message(HG_LOG_WARNING, "%s (%s) is left out: %s", devices[i].selector,
-                       devices[i].name, devices[i].unusable);
-        else
-            HG_TRY(add_side(job, devices[i].selector));
-    }
-out:
-    free(devices);
-    return res;
-}
-
 static hg_result read_options(test_job *job)
 {
     const hg_args *args = job->base.app->args;
-    const uint32_t given = hg_args_count(args, HG_OPTION_DEVICES);
     const int quick = hg_args_count(args, HG_OPTION_QUICK) > 0;
     hg_result res;
 
@@ -74,13 +54,7 @@ static hg_result read_options(test_job *job)
     job->base.level.level = quick ? HG_SELFTEST_QUICK : HG_SELFTEST_FULL;
     HG_TRY(hg_args_number(args, HG_OPTION_RUNS, 1, REPLAY_MAX, &job->base.level.replays));
     HG_TRY(hg_args_number(args, HG_OPTION_TIMEOUT, 1, 86400, &job->base.timeout_s));
-    if (given == 0)
-        HG_TRY(add_side(job, NULL));
-    for (uint32_t i = 0; i < given; i++) {
-        const char *value = hg_args_value_at(args, HG_OPTION_DEVICES, i);
-
-        HG_TRY(strcmp(value, "all") == 0 ? add_all(job) : add_side(job, value));
-    }
+    HG_TRY(hg_device_each(args, HG_OPTION_DEVICES, add_side, job));
 out:
     return res;
 }

@@ -14,24 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* Which child: sides are 0 and up. */
-enum { THE_REFERENCE = -1, THE_TEXT = -2, MAP_CELLS = 64 };
-
-typedef struct job {
-    const hg_compare_params *params;
-    const hg_spool *reference; /* NULL while it is being made */
-    int32_t who;
-    uint32_t piece, map_pool;
-    char error[400]; /* in the child */
-    int is_list;     /* of what follows */
-} job;
+enum { MAP_CELLS = 64 };
 
 /* What is being read from a child. */
 typedef struct reader {
     const hg_compare_params *params;
-    job *job;
+    hg_compare_job *job;
     hg_comparison *out;
     hg_compare_side *side; /* NULL: one of the first two */
     hg_child child;
@@ -43,122 +32,10 @@ typedef struct reader {
     uint32_t index, isolated_index;
     float *values, *other, *allowed;
     uint64_t room;
-    int is_done;
+    int is_done, has_untapped; /* what a child of a device has to say before its end */
     char failure[400];
     hg_result failure_result;
 } reader;
-
-static void child_log(void *user, hg_log_level level, const char *line)
-{
-    job *j = user;
-    const size_t length = strlen(j->error);
-
-    if (level != HG_LOG_ERROR)
-        return;
-    /* The first one is the cause; what follows a colon are its candidates. */
-    if (length == 0)
-        snprintf(j->error, sizeof(j->error), "%s", line);
-    else if (j->is_list)
-        snprintf(j->error + length, sizeof(j->error) - length, "%s %s",
-                 j->error[length - 1] == ':' ? "" : ";", line + strspn(line, " "));
-    if (length == 0 && j->error[0])
-        j->is_list = j->error[strlen(j->error) - 1] == ':';
-}
-
-static hg_result open_engine(job *j, const hg_log *log, hg_engine **out)
-{
-    const hg_engine_params params = {.struct_size = sizeof(params),
-                                     .selector = "ref",
-                                     .precision = j->who == THE_TEXT ? HG_PRECISION_EXACT
-                                                                     : HG_PRECISION_FP32,
-                                     .threads = j->params->threads,
-                                     .log = *log};
-
-    if (j->who >= 0)
-        return j->params->open(j->params->user, (uint32_t)j->who, log, out);
-    return hg_engine_create(&params, out);
-}
-
-static hg_result send_meta(int fd, hg_engine *engine)
-{
-    static const char *const precisions[] = {"fp32", "exact", "fast"};
-    hg_device_info device = {.struct_size = sizeof(device)};
-    hg_record_meta meta = {.program = HG_VERSION_STRING, .revision = HG_EXACT_REVISION};
-    char *text;
-    hg_result res;
-
-    hg_engine_describe(engine, &device);
-    snprintf(meta.device, sizeof(meta.device), "%s", device.name);
-    snprintf(meta.driver, sizeof(meta.driver), "%s", device.driver);
-    snprintf(meta.driver_version, sizeof(meta.driver_version), "%s", device.driver_version);
-    snprintf(meta.api, sizeof(meta.api), "%s", device.api_version);
-    snprintf(meta.selector, sizeof(meta.selector), "%s", device.selector);
-    snprintf(meta.precision, sizeof(meta.precision), "%s", precisions[hg_engine_precision(engine)]);
-    text = hg_record_meta_text(&meta);
-    if (!text)
-        return HG_ERR_HOST_MEMORY;
-    res = hg_frame_write(fd, "META", text, strlen(text));
-    free(text);
-    return res;
-}
-
-/* Under --validate a message is a failure; the first of them says what it was. */
-static hg_result check_validation(job *j, const hg_engine *engine)
-{
-    const uint32_t count = hg_engine_validation_messages(engine);
-    char first[sizeof(j->error)];
-
-    if (count == 0)
-        return HG_OK;
-    memcpy(first, j->error, sizeof(first));
-    snprintf(j->error, sizeof(j->error), "the validation layer had %u message%s%s%.300s", count,
-             count == 1 ? "" : "s", first[0] ? ": " : "", first);
-    return HG_ERR_DRIVER;
-}
-
-static hg_result work(job *j, int fd)
-{
-    const hg_log log = {.write = child_log, .user = j, .level = HG_LOG_ERROR};
-    hg_trace_params trace = {.checkpoint = j->params->checkpoint,
-                             .ids = j->params->ids,
-                             .count = j->params->count,
-                             .piece = j->piece,
-                             .map_pool = j->map_pool,
-                             .bounds = j->who == THE_REFERENCE,
-                             .runs = j->who >= 0 ? j->params->runs : 1,
-                             .isolated = j->who >= 0,
-                             .inputs = j->reference,
-                             .fd = fd,
-                             .log = log};
-    uint8_t done[4];
-    uint32_t stages = 0;
-    hg_result res;
-
-    HG_TRY(open_engine(j, &log, &trace.engine));
-    HG_TRY(send_meta(fd, trace.engine));
-    HG_TRY(hg_trace_run(&trace, &stages));
-    HG_TRY(check_validation(j, trace.engine));
-    hg_put_u32(done, stages);
-    HG_TRY(hg_frame_write(fd, "DONE", done, sizeof(done)));
-out:
-    hg_engine_destroy(&trace.engine);
-    return res;
-}
-
-static int child_work(void *user, int fd)
-{
-    job *j = user;
-    uint8_t code[4];
-    hg_result res;
-
-    hg_message_keep(j->error, sizeof(j->error));
-    res = work(j, fd);
-    if (res == HG_OK)
-        return 0;
-    hg_put_u32(code, (uint32_t)res);
-    (void)hg_frame_write2(fd, "FAIL", code, sizeof(code), j->error, strlen(j->error));
-    return hg_exit_code(res);
-}
 
 static hg_result need_room(reader *r, uint64_t count)
 {
@@ -270,7 +147,7 @@ static hg_result judge_isolated(reader *r, const hg_stage_head *head)
 
     if (!row)
         return hg_message_fail(HG_ERR_HOST_MEMORY, "no memory for the rows of a comparison");
-    if (r->isolated_index > r->out->strange_stage)
+    if (r->isolated_index >= r->out->strange_stage)
         return HG_OK;
     HG_TRY(hg_spool_values(r->reference, r->isolated_index, r->other));
     HG_TRY(hg_spool_allowed(r->reference, r->isolated_index, r->allowed));
@@ -280,10 +157,11 @@ out:
     return res;
 }
 
-/* The first stage of the reference that holds what is no number. */
+/* The first stage in which float32 does not hold this prompt: the reference, or the exact text, has
+ * what is no number there. */
 static void look_for_strange(reader *r, const hg_stage_head *head)
 {
-    if (r->job->who != THE_REFERENCE || r->out->strange_stage != UINT32_MAX)
+    if (r->side || r->index >= r->out->strange_stage)
         return;
     for (uint64_t i = 0; i < head->count; i++) {
         if (!isfinite(r->values[i])) {
@@ -324,7 +202,7 @@ static hg_result take_stage(reader *r, const hg_frame *frame)
         HG_TRY(hg_spool_append(r->keep, &head, r->values, r->allowed));
     if (head.pass == HG_PASS_FREE && r->side)
         HG_TRY(judge_free(r, &head));
-    else if (head.pass == HG_PASS_FREE && r->job->who == THE_TEXT)
+    else if (head.pass == HG_PASS_FREE && r->job->who == HG_COMPARE_TEXT)
         HG_TRY(learn_rounding(r, &head));
     (*index)++;
 out:
@@ -400,6 +278,7 @@ static hg_result take_small(reader *r, const hg_frame *frame)
         return take_later_run(r, payload);
     if (strcmp(frame->tag, "LOOS") == 0 && r->side)
         r->side->untapped_differ = hg_get_u64(payload);
+    r->has_untapped |= strcmp(frame->tag, "LOOS") == 0;
     if (strcmp(frame->tag, "TIME") == 0 && r->side)
         memcpy(&r->side->meta.tokens_per_s, payload, sizeof(double));
     if (strcmp(frame->tag, "TICK") == 0 && r->params->progress.step) {
@@ -413,7 +292,7 @@ static hg_result take_small(reader *r, const hg_frame *frame)
     if (strcmp(frame->tag, "DONE") == 0) {
         r->is_done = 1;
         if (hg_get_u32(payload) != r->index ||
-            (r->side && r->isolated_index != r->reference->count))
+            (r->side && (r->isolated_index != r->reference->count || !r->has_untapped)))
             return rubbish(r, "an end before all stages were there");
     }
     return HG_OK;
@@ -460,7 +339,7 @@ static void say_end(reader *r, hg_result res, int ending)
  * Else our own trouble. */
 static hg_result run_child(reader *r)
 {
-    hg_result res = hg_child_start(&r->child, child_work, r->job);
+    hg_result res = hg_child_start(&r->child, hg_compare_work, r->job);
     int ending;
 
     if (res != HG_OK)
@@ -483,12 +362,12 @@ static hg_result run_child(reader *r)
     return HG_ERR_DRIVER;
 }
 
-static hg_result run_reference(job *j, hg_comparison *out, hg_spool *reference)
+static hg_result run_reference(hg_compare_job *j, hg_comparison *out, hg_spool *reference)
 {
     reader r = {.params = j->params, .job = j, .out = out, .keep = reference};
     hg_result res;
 
-    j->who = THE_REFERENCE;
+    j->who = HG_COMPARE_REFERENCE;
     HG_TRY(hg_spool_create(reference));
     res = run_child(&r);
     if (res == HG_ERR_DRIVER)
@@ -499,13 +378,13 @@ out:
     return res;
 }
 
-static hg_result run_text(job *j, hg_comparison *out, double *rounding)
+static hg_result run_text(hg_compare_job *j, hg_comparison *out, double *rounding)
 {
     reader r = {
         .params = j->params, .job = j, .out = out, .reference = j->reference, .rounding = rounding};
     hg_result res;
 
-    j->who = THE_TEXT;
+    j->who = HG_COMPARE_TEXT;
     res = run_child(&r);
     if (res != HG_ERR_DRIVER)
         return res;
@@ -513,16 +392,8 @@ static hg_result run_text(job *j, hg_comparison *out, double *rounding)
                            "the exact reference could not run: %s", r.failure);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Side i: a child, or, of a loaded baseline, nothing. */
-static hg_result run_side(job *j, hg_comparison *out, uint32_t i, double *rounding)
+static hg_result run_side(hg_compare_job *j, hg_comparison *out, uint32_t i, double *rounding)
 {
     const uint32_t first = out->is_loaded ? 1 : 0;
     hg_compare_side *side = &out->sides[i];
@@ -534,7 +405,7 @@ static hg_result run_side(job *j, hg_comparison *out, uint32_t i, double *roundi
                 .expected = i == 0 || out->is_lost ? j->reference : &out->baseline,
                 .keep = i == 0 ? &out->baseline : NULL,
                 .rounding = rounding};
-    const double from = seconds();
+    const uint64_t from_ns = hg_clock_ns();
     double per_s;
     hg_result res;
 
@@ -544,7 +415,7 @@ static hg_result run_side(job *j, hg_comparison *out, uint32_t i, double *roundi
     side->runs = 1;
     res = run_child(&r);
     side->runs = j->params->runs;
-    side->wall_s = seconds() - from;
+    side->wall_s = 1e-9 * (double)(hg_clock_ns() - from_ns);
     per_s = side->meta.tokens_per_s;
     side->meta.tokens_per_s = isfinite(per_s) && per_s > 0 ? per_s : 0;
     if (res == HG_ERR_DRIVER) {
@@ -576,7 +447,7 @@ static hg_result check_loaded(const hg_comparison *c, const hg_spool *reference)
 }
 
 /* The loaded baseline is measured against the reference where it kept values. */
-static hg_result judge_loaded(job *j, hg_comparison *out, double *rounding)
+static hg_result judge_loaded(hg_compare_job *j, hg_comparison *out, double *rounding)
 {
     hg_compare_side *side = &out->sides[0];
     reader r = {.params = j->params,
@@ -636,7 +507,7 @@ static hg_result make_sides(const hg_compare_params *params, hg_comparison *out)
     return HG_OK;
 }
 
-static void settle_shape(const hg_compare_params *params, job *j, hg_comparison *out)
+static void settle_shape(const hg_compare_params *params, hg_compare_job *j, hg_comparison *out)
 {
     hg_model_info info = {.struct_size = sizeof(info)};
 
@@ -656,7 +527,7 @@ static void settle_shape(const hg_compare_params *params, job *j, hg_comparison 
 
 hg_result hg_compare_run(const hg_compare_params *params, hg_comparison *out)
 {
-    job j = {.params = params};
+    hg_compare_job j = {.params = params};
     hg_spool reference = {.fd = -1};
     double *rounding = NULL;
     hg_result res = HG_OK;

@@ -69,10 +69,9 @@ typedef struct hg_comparison {
     uint32_t is_loaded; /* the baseline is a record */
     uint32_t is_lost; /* the baseline did not run: the others are measured against the reference */
     uint32_t layers, heads, tokens;
-    uint32_t
-        strange_stage; /* the first whose reference holds what float32 cannot; UINT32_MAX: none.
-                          Kernels behind it are not judged alone: their inputs mean nothing */
-    char strange[64];  /* its name */
+    uint32_t strange_stage; /* the first that float32 does not hold; UINT32_MAX: none. From there on
+                               kernels are not judged alone: their inputs mean nothing */
+    char strange[64];       /* its name */
     uint32_t map_cells, map_pool; /* of maps; 0: none */
     hg_verdict verdict;           /* the worst of all */
     uint32_t is_partial;          /* same within rounding, as far as can be told */

@@ -6,6 +6,7 @@
 #include "child.h"
 #include "message.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,4 +68,43 @@ hg_result hg_device_list(hg_device_info **devices, uint32_t *count)
     return hg_message_fail(
         HG_ERR_DRIVER, "a driver failed while devices were listed (%s); `headgate doctor` names it",
         res == HG_TIMEOUT ? "no answer" : hg_child_describe(ending, how));
+}
+
+static hg_result each_of_all(const char *suffix, hg_result (*add)(void *user, const char *value),
+                             void *user)
+{
+    hg_device_info *devices = NULL;
+    char value[HG_NAME_SIZE];
+    uint32_t count = 0;
+    hg_result res;
+
+    HG_TRY(hg_device_list(&devices, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        if (devices[i].unusable[0]) {
+            hg_message(HG_LOG_WARNING, "%s (%s) is left out: %s", devices[i].selector,
+                       devices[i].name, devices[i].unusable);
+            continue;
+        }
+        snprintf(value, sizeof(value), "%s%s", devices[i].selector, suffix);
+        HG_TRY(add(user, value));
+    }
+out:
+    free(devices);
+    return res;
+}
+
+hg_result hg_device_each(const hg_args *args, hg_option_id option,
+                         hg_result (*add)(void *user, const char *value), void *user)
+{
+    const uint32_t given = hg_args_count(args, option);
+    hg_result res = HG_OK;
+
+    for (uint32_t i = 0; i < (given ? given : 1) && res == HG_OK; i++) {
+        const char *value = given ? hg_args_value_at(args, option, i) : getenv("HG_DEVICE");
+        const int is_all = value && strncmp(value, "all", 3) == 0 &&
+                           (value[3] == '\0' || value[3] == '@' || value[3] == '/');
+
+        res = is_all ? each_of_all(value + 3, add, user) : add(user, value);
+    }
+    return res;
 }

@@ -2,6 +2,7 @@
 /* Variables that change what loaders, drivers and headgate do. Secrets are named, not shown: a
  * report is made to be sent. */
 #include "doctor.h"
+#include "surroundings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,45 +16,18 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Of the drivers, of their loaders, of headgate itself. */
 static int counts(const char *line)
 {
-    static const char *const starts[] = {"VK_",         "OCL_",
-                                         "OPENCL_",     "POCL_",
-                                         "HG_",         "HF_",
-                                         "HUGGING",     "MESA_",
-                                         "LP_",         "GALLIUM_",
-                                         "XDG_",        "DISPLAY=",
-                                         "WAYLAND_",    "NO_COLOR=",
-                                         "LIBGL_",      "RADV_",
-                                         "ANV_",        "INTEL_",
-                                         "AMD_",        "AMDVLK_",
-                                         "NVIDIA_",     "CUDA_VIS",
-                                         "ROCR_",       "HIP_",
-                                         "GPU_",        "LD_LIBRARY_PATH=",
-                                         "LD_PRELOAD=", "DRI_",
-                                         "DRM_",        "ENABLE_",
-                                         "DISABLE_",    "NODEVICE_SELECT=",
-                                         "OMP_",        "CL_",
-                                         "IGC_",        "ZE_",
-                                         "NEO",         "NIR_",
-                                         "container="};
+    static const char *const starts[] = {
+        "HG_",  "HF_",       "HUGGING",          "XDG_",      "DISPLAY=", "WAYLAND_",
+        "DRM_", "NO_COLOR=", "NODEVICE_SELECT=", "container="};
 
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         if (strncmp(line, starts[i], strlen(starts[i])) == 0)
             return 1;
     }
-    return 0;
-}
-
-static int is_secret(const char *name)
-{
-    static const char *const parts[] = {"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL", "COOKIE"};
-
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (strstr(name, parts[i]))
-            return 1;
-    }
-    return 0;
+    return hg_surroundings_is_drivers(line);
 }
 
 /* --- what a variable changes -------------------------------------------------------------- */
@@ -215,7 +189,7 @@ static void tell_variable(hg_doctor *doctor, const char *line)
     snprintf(shown, sizeof(shown), "%.300s%s", *value ? value : "(empty)",
              strlen(value) > 300 ? "..." : "");
     snprintf(command, sizeof(command), "unset %s", name);
-    if (is_secret(name))
+    if (hg_surroundings_is_secret(name))
         hg_doctor_add(doctor, HG_DOCTOR_OK, "environment", name, NULL, "(set; not shown)");
     else if (is_told(doctor, name))
         hg_doctor_add(doctor, HG_DOCTOR_NOTE, "environment", name, NULL, "%s: see above", shown);

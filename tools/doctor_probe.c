@@ -3,6 +3,7 @@
 #include "doctor_probe.h"
 
 #include "message.h"
+#include "progress.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -20,14 +21,6 @@ typedef struct probe_errand {
     FILE *said;
 } probe_errand;
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int run_errand(void *user, int fd)
 {
     const probe_errand *errand = user;
@@ -42,6 +35,11 @@ static int run_errand(void *user, int fd)
     signal(SIGBUS, SIG_DFL);
     errand->work(errand->question, fd);
     return hg_frame_write(fd, "DONE", NULL, 0) == HG_OK ? 0 : 1;
+}
+
+static int64_t now_ms(void)
+{
+    return (int64_t)(hg_clock_ns() / 1000000);
 }
 
 hg_result hg_probe_start(hg_probe *probe, hg_probe_work work, const hg_question *question)

@@ -4,6 +4,7 @@
 
 #include "interrupt.h"
 #include "message.h"
+#include "surroundings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,34 +126,6 @@ hg_result hg_machine_choose(const hg_args *args, const char *value, hg_machine_c
     return HG_OK;
 }
 
-extern char **environ;
-
-/* Variables by which drivers and their compilers are told what to do; folders of caches and the
- * drivers' files change nothing. The order of an environment means nothing, so hashes are added up.
- */
-static void name_surroundings(char text[32])
-{
-    static const char *const starts[] = {"POCL_", "CL_",      "OCL_",    "OCLGRIND_", "MESA_",
-                                         "LP_",   "GALLIUM_", "NIR_",    "RADV_",     "AMD_",
-                                         "ANV_",  "INTEL_",   "NVK_",    "__GL_",     "RUSTICL_",
-                                         "TU_",   "ACO_",     "VK_LAYER"};
-    uint64_t sum = 0;
-
-    for (char **at = environ; at && *at; at++) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-        int is_meant = 0;
-
-        for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]) && !is_meant; i++)
-            is_meant = strncmp(*at, starts[i], strlen(starts[i])) == 0;
-        if (!is_meant || strstr(*at, "CACHE") || strstr(*at, "ICD"))
-            continue;
-        for (const char *c = *at; *c; c++)
-            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-        sum += hash;
-    }
-    snprintf(text, 32, "%016llx", (unsigned long long)sum);
-}
-
 hg_result hg_machine_engine(hg_app *app, const hg_machine_choice *choice, const hg_log *log,
                             hg_engine **out)
 {
@@ -163,8 +136,7 @@ hg_result hg_machine_engine(hg_app *app, const hg_machine_choice *choice, const 
 
     *out = NULL;
     HG_TRY(hg_args_number(app->args, HG_OPTION_THREADS, 1, 1024, &threads));
-    name_surroundings(surroundings);
-    params.surroundings = surroundings;
+    params.surroundings = hg_surroundings_key(surroundings);
     params.selector = choice->selector;
     params.trust = choice->trust != 0;
     params.tier = choice->tier[0] ? choice->tier : NULL;

@@ -420,11 +420,10 @@ hg_result hg_record_check_keep(const char *keep)
 static hg_result put_frame(hg_output *output, const char tag[4], const void *head,
                            uint64_t head_bytes, const void *rest, uint64_t rest_bytes)
 {
-    uint8_t start[HG_FRAME_HEAD_BYTES] = {0};
+    uint8_t start[HG_FRAME_HEAD_BYTES];
     hg_result res = HG_OK;
 
-    memcpy(start, tag, 4);
-    hg_put_u64(start + 8, head_bytes + rest_bytes);
+    hg_frame_head(tag, head_bytes + rest_bytes, start);
     HG_TRY(hg_output_write(output, start, sizeof(start)));
     HG_TRY(hg_output_write(output, head, (size_t)head_bytes));
     if (rest_bytes)

@@ -163,10 +163,10 @@ uint64_t hg_stage_frame_bytes(const hg_stage_head *head)
 hg_result hg_stage_frame_write(int fd, const hg_stage_head *head, const float *values,
                                const float *allowed)
 {
-    uint8_t bytes[HG_FRAME_HEAD_BYTES + HG_STAGE_HEAD_BYTES] = {'S', 'T', 'A', 'G'};
+    uint8_t bytes[HG_FRAME_HEAD_BYTES + HG_STAGE_HEAD_BYTES];
     hg_result res;
 
-    hg_put_u64(bytes + 8, hg_stage_frame_bytes(head));
+    hg_frame_head("STAG", hg_stage_frame_bytes(head), bytes);
     hg_stage_head_encode(head, bytes + HG_FRAME_HEAD_BYTES);
     res = hg_write_all(fd, bytes, sizeof(bytes));
     if (res == HG_OK && head->has_values)

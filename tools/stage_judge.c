@@ -68,7 +68,7 @@ void hg_excess_measure(const float *expected, const float *allowed, const float 
         double share;
 
         /* Beyond float32: any number will do (docs/DECISIONS.md D14). */
-        if (error == 0 || isinf(expected[i]))
+        if (error == 0 || (isinf(expected[i]) && !isnan(found[i])))
             continue;
         /* What is no number where there is one is beyond every bound. */
         share = allowed[i] > 0 && isfinite(error) ? error / (double)allowed[i] : INFINITY;

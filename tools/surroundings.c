@@ -2,6 +2,7 @@
 /* See surroundings.h. */
 #include "surroundings.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,15 @@ const char *hg_surroundings_system(char text[256])
     return text;
 }
 
-static int changes_drivers(const char *line)
+int hg_surroundings_is_drivers(const char *line)
 {
     static const char *const starts[] = {
-        "VK_",         "OCL_",       "OPENCL_",  "POCL_",  "MESA_", "LP_",     "GALLIUM_",
-        "LIBGL_",      "RADV_",      "ANV_",     "INTEL_", "AMD_",  "AMDVLK_", "DRI_",
-        "NVIDIA_",     "__GL_",      "ROCR_",    "HIP_",   "GPU_",  "CL_",     "CLOVER_",
-        "RUSTICL_",    "NVK_",       "TU_",      "IGC_",   "ZE_",   "NEO",     "CUDA_VISIBLE",
-        "CUDA_DEVICE", "CUDA_CACHE", "DISABLE_", "ENABLE_"};
+        "VK_",      "OCL_",    "OPENCL_", "POCL_",        "MESA_",       "LP_",
+        "GALLIUM_", "LIBGL_",  "RADV_",   "ANV_",         "INTEL_",      "AMD_",
+        "AMDVLK_",  "DRI_",    "NVIDIA_", "__GL_",        "ROCR_",       "HIP_",
+        "GPU_",     "CL_",     "CLOVER_", "RUSTICL_",     "NVK_",        "TU_",
+        "IGC_",     "ZE_",     "NEO",     "CUDA_VISIBLE", "CUDA_DEVICE", "CUDA_CACHE",
+        "DISABLE_", "ENABLE_", "NIR_",    "ACO_",         "OCLGRIND_",   "OMP_"};
 
     if (strchr(line, '=') == NULL)
         return 0;
@@ -50,7 +52,7 @@ static int changes_drivers(const char *line)
     return strncmp(line, "LD_PRELOAD=", 11) == 0 || strncmp(line, "LD_LIBRARY_PATH=", 16) == 0;
 }
 
-static int is_secret(const char *name)
+int hg_surroundings_is_secret(const char *name)
 {
     static const char *const parts[] = {"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL", "COOKIE"};
 
@@ -66,12 +68,31 @@ int hg_surroundings_variable(unsigned *at, char name[128], char value[400])
         const char *line = environ[*at];
         const size_t length = strcspn(line, "=");
 
-        if (!changes_drivers(line))
+        if (!hg_surroundings_is_drivers(line))
             continue;
         snprintf(name, 128, "%.*s", (int)(length < 127 ? length : 127), line);
-        snprintf(value, 400, "%s", is_secret(name) ? "(set; not shown)" : line + length + 1);
+        snprintf(value, 400, "%s",
+                 hg_surroundings_is_secret(name) ? "(set; not shown)" : line + length + 1);
         (*at)++;
         return 1;
     }
     return 0;
+}
+
+const char *hg_surroundings_key(char text[32])
+{
+    uint64_t sum = 0;
+
+    for (char **at = environ; at && *at; at++) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+        if (!hg_surroundings_is_drivers(*at) || strstr(*at, "CACHE") || strstr(*at, "ICD") ||
+            strstr(*at, "DRIVER_FILES"))
+            continue;
+        for (const char *c = *at; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+        sum += hash;
+    }
+    snprintf(text, 32, "%016" PRIx64, sum);
+    return text;
 }

@@ -7,13 +7,11 @@
 #include "interrupt.h"
 #include "message.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PIECE_MAX = 128, MEASURES_MIN = 3, MEASURES_MAX = 10 };
-#define MEASURE_S 1.0 /* as long as more evaluations than the least are made */
+#define MEASURE_NS UINT64_C(1000000000) /* as long as more evaluations than the least are made */
 /* What every device has at least (docs/DECISIONS.md D20), with room to spare. */
 #define BINDING_BYTES (UINT64_C(128) << 20)
 #define ARENA_BYTES (UINT64_C(768) << 20)
@@ -50,19 +48,11 @@ uint32_t hg_trace_piece(const hg_model_info *info, uint32_t tokens)
     return piece ? (uint32_t)piece : 1;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Signs of life, so that a parent can tell slow from hung; a parent that is gone stops the work. */
 static int tick(void *user, const char *what, uint64_t done, uint64_t total)
 {
     tracer *t = user;
-    const uint64_t now = now_ms();
+    const uint64_t now = hg_clock_ns() / 1000000;
     uint8_t percent[4];
 
     (void)what;
@@ -256,32 +246,26 @@ out:
     return res;
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Tokens per second of a prefill whose stages nobody looks at: the best of several evaluations,
  * since others run beside them and the first ones find everything cold. */
 static hg_result measure(tracer *t)
 {
     const hg_session_params params = session_params(t, 0);
-    const double start = now_s();
+    const uint64_t start_ns = hg_clock_ns();
     hg_session *session = NULL;
     double per_s = 0;
     hg_result res = HG_OK;
 
     HG_TRY(hg_session_create(t->model, &params, &session));
-    for (int i = 0; i < MEASURES_MIN || (i < MEASURES_MAX && now_s() - start < MEASURE_S); i++) {
-        double from, found;
+    for (int i = 0; i < MEASURES_MIN || (i < MEASURES_MAX && hg_clock_ns() - start_ns < MEASURE_NS);
+         i++) {
+        uint64_t from_ns;
+        double found;
 
         HG_TRY(hg_session_truncate(session, 0));
-        from = now_s();
+        from_ns = hg_clock_ns();
         HG_TRY(hg_session_eval(session, t->params->ids, t->params->count));
-        found = t->params->count / (now_s() - from + 1e-9);
+        found = t->params->count * 1e9 / (double)(hg_clock_ns() - from_ns + 1);
         per_s = found > per_s ? found : per_s;
     }
     HG_TRY(check_untapped(t, session));

@@ -20,28 +20,7 @@
 
 #include <cmocka.h>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <xmmintrin.h>
-#define HAS_MXCSR 1
-static uint32_t float_mode(void)
-{
-    return _mm_getcsr();
-}
-static void set_float_mode(uint32_t mode)
-{
-    _mm_setcsr(mode);
-}
-#else
-#define HAS_MXCSR 0
-static uint32_t float_mode(void)
-{
-    return 0;
-}
-static void set_float_mode(uint32_t mode)
-{
-    (void)mode;
-}
-#endif
+#include "float_mode.h"
 
 enum {
     MODE_STICKY = 0x3f,
