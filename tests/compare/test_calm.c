@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No false alarm: random models and prompts on a healthy device, fp32 and exact, are never called
- * different from the exact reference, and under exact have its bits.
+ * different from the exact reference, and under exact have its bits. Every tenth model overflows
+ * float32: then nothing is promised, and nothing may be called different.
  *
  *   test_compare_calm --device SELECTOR [--count N] [--from N]
  */
@@ -61,7 +62,9 @@ static int try_one(uint64_t number, double worst[2])
     if (!good)
         return 0;
     good = c.sides[0].verdict <= HG_VERDICT_ROUNDING &&
-           c.sides[1].verdict == HG_VERDICT_SAME_BITS && c.sides[2].verdict <= HG_VERDICT_ROUNDING;
+           c.sides[1].verdict <=
+               (fixture.out_scale > 1 ? HG_VERDICT_ROUNDING : HG_VERDICT_SAME_BITS) &&
+           c.sides[2].verdict <= HG_VERDICT_ROUNDING;
     for (uint32_t i = 0; i < SIDES; i++) {
         worst[0] = c.sides[i].worst_free > worst[0] ? c.sides[i].worst_free : worst[0];
         worst[1] = c.sides[i].worst_isolated > worst[1] ? c.sides[i].worst_isolated : worst[1];
