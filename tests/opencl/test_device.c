@@ -61,7 +61,8 @@ static void test_snapshot(void **state)
     assert_int_equal(strncmp(s->api_version, "OpenCL ", 7), 0);
     assert_true(s->compute_units > 0 && s->memory_total_bytes >= s->memory_free_bytes &&
                 s->memory_free_bytes > 0);
-    assert_true(s->limits.group_invocations >= 128 && s->limits.bind_align_bytes <= 256);
+    assert_true(s->limits.group_invocations >= 128 &&
+                s->limits.bind_align_bytes <= HG_BIND_ALIGN_BYTES);
     assert_true(s->limits.binding_bytes >= UINT64_C(128) << 20);
     assert_int_equal(hg_backend_opencl.budget(w->dev, &free_bytes, &total_bytes), HG_OK);
     assert_true(free_bytes <= total_bytes && total_bytes == s->memory_total_bytes);
@@ -209,8 +210,8 @@ static void test_ranges(void **state)
     hg_mem *mem = hg_tiny_alloc(w->dev, HG_MEM_READBACK, 4 * PART);
     hg_pipe *two = hg_tiny_prepare(w->dev, 2);
     hg_list *list = hg_tiny_begin(w->dev);
-    const hg_bind first = {mem, 0, PART}, second = {mem, PART + 256, PART},
-                  third = {mem, 3 * PART - 256, PART};
+    const hg_bind first = {mem, 0, PART}, second = {mem, PART + HG_BIND_ALIGN_BYTES, PART},
+                  third = {mem, 3 * PART - HG_BIND_ALIGN_BYTES, PART};
     uint32_t words[4];
 
     fill_ramp(mem, 0, WORDS);
@@ -219,12 +220,12 @@ static void test_ranges(void **state)
     hg_tiny_scale_record(list, two, second, third, 1, 1);
     hg_tiny_finish(list);
     check_ramp(mem, 0, WORDS, 1, 0);
-    check_ramp(mem, PART + 256, WORDS, 2, 1);
-    check_ramp(mem, 3 * PART - 256, WORDS, 4, 3);
-    hg_tiny_read(mem, PART + 252, &words[0], 4);
-    hg_tiny_read(mem, 2 * PART + 256, &words[1], 4);
-    hg_tiny_read(mem, 3 * PART - 260, &words[2], 4);
-    hg_tiny_read(mem, 4 * PART - 256, &words[3], 4);
+    check_ramp(mem, PART + HG_BIND_ALIGN_BYTES, WORDS, 2, 1);
+    check_ramp(mem, 3 * PART - HG_BIND_ALIGN_BYTES, WORDS, 4, 3);
+    hg_tiny_read(mem, PART + HG_BIND_ALIGN_BYTES - 4, &words[0], 4);
+    hg_tiny_read(mem, 2 * PART + HG_BIND_ALIGN_BYTES, &words[1], 4);
+    hg_tiny_read(mem, 3 * PART - HG_BIND_ALIGN_BYTES - 4, &words[2], 4);
+    hg_tiny_read(mem, 4 * PART - HG_BIND_ALIGN_BYTES, &words[3], 4);
     for (int i = 0; i < 4; i++)
         assert_int_equal(words[i], 0xdeadbeef);
     hg_backend_opencl.release(&mem);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 300, BYTES = 4 * WORDS, OFFSET = 256 };
+enum { WORDS = 300, BYTES = 4 * WORDS, OFFSET = HG_BIND_ALIGN_BYTES };
 
 static uint32_t device_index;
 static hg_cl real;

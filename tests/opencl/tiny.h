@@ -8,6 +8,7 @@
 #define HG_TEST_OPENCL_TINY_H
 
 #include "opencl/cl.h"
+#include "plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
