@@ -116,13 +116,15 @@ static int is_linking(const hg_probe *probe)
     return strstr(probe->last_line, "Final linking") != NULL;
 }
 
-static const char *mend_linking(const hg_doctor *doctor, const hg_probe *probe, const char *remedy,
+/* selector: OpenCL without a linker is suspect whatever it said; newer PoCL loses its device. */
+static const char *mend_linking(const hg_doctor *doctor, const char *selector,
+                                const hg_probe *probe, const char *remedy,
                                 char text[HG_COMMAND_SIZE])
 {
+    if (!hg_doctor_has_linker() && (is_linking(probe) || strncmp(selector, "cl:", 3) == 0))
+        return hg_doctor_mend_path(doctor, text);
     if (!is_linking(probe))
         return remedy;
-    if (!hg_doctor_has_linker())
-        return hg_doctor_mend_path(doctor, text);
     return hg_doctor_install(doctor, "binutils gcc libc6-dev", text);
 }
 
@@ -146,13 +148,14 @@ void hg_doctor_selftest_row(hg_doctor *doctor, const char *selector, const hg_pr
         hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, selector, remedy, "%s; first %s",
                       words ? words : "not usable", fail ? fail : "unknown");
     else if (probe->ended)
-        hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, selector, remedy,
+        hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, selector,
+                      mend_linking(doctor, selector, probe, remedy, command),
                       "the device cannot be tried: %s", line ? line : "no reason was given");
     else
         hg_doctor_add(doctor, HG_DOCTOR_WRONG, section, selector,
-                      mend_linking(doctor, probe, remedy, command), "trying its kernels, it %s%s%s",
-                      hg_probe_failure(probe, text), fail ? "; before that failed " : "",
-                      fail ? fail : "");
+                      mend_linking(doctor, selector, probe, remedy, command),
+                      "trying its kernels, it %s%s%s", hg_probe_failure(probe, text),
+                      fail ? "; before that failed " : "", fail ? fail : "");
 }
 
 const char *hg_doctor_trouble(const hg_doctor *doctor, uint32_t device)
