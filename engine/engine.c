@@ -257,7 +257,7 @@ hg_result hg_kernel_describe(uint32_t index, hg_kernel_info *out)
                                  .tier = hg_tier_name(v->tier),
                                  .dtype = hg_dtype_name(v->dtype),
                                  .threads = v->threads,
-                                 .exact = v->tier == HG_TIER_T0 || v->tier == HG_TIER_T0C};
+                                 .exact = (uint32_t)hg_tier_is_exact(v->tier)};
     hg_struct_out(out, &info, sizeof(info));
     return HG_OK;
 }

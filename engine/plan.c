@@ -60,6 +60,39 @@ static int reorders_small_groups(const hg_device_info *device)
     return device->backend == HG_BACKEND_OPENCL && strstr(device->driver, "Intel(R) OpenCL");
 }
 
+/* What a tier asks for beside work-groups. NULL: it is there. */
+static const char *tier_lacks(const hg_plan *plan, hg_tier tier)
+{
+    const hg_device_info *device = &plan->device;
+    const int is_opencl = device->backend == HG_BACKEND_OPENCL;
+    const int is_vulkan = device->backend == HG_BACKEND_VULKAN;
+
+    switch (tier) {
+    case HG_TIER_T0:
+        return NULL;
+    case HG_TIER_T0C:
+        if (is_opencl && device->type != HG_DEVICE_CPU)
+            return "its tiles are made for processors";
+        if (reorders_small_groups(device))
+            return "this driver reorders sums in work-groups of fewer than 16 items";
+        return NULL;
+    case HG_TIER_TC:
+        return is_opencl && device->type == HG_DEVICE_CPU ? NULL
+                                                          : "it is made for OpenCL on processors";
+    case HG_TIER_T1:
+        return is_vulkan && (plan->features & HG_FEATURE_SUBGROUP_ARITHMETIC)
+                   ? NULL
+                   : "it needs subgroup arithmetic of Vulkan";
+    case HG_TIER_T2:
+        return is_vulkan && (plan->features & HG_FEATURE_COOPMAT)
+                   ? NULL
+                   : "it needs cooperative matrices of Vulkan";
+    case HG_TIER_COUNT:
+        break;
+    }
+    return "no such tier";
+}
+
 const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant)
 {
     const hg_device_info *device = &plan->device;
@@ -68,24 +101,24 @@ const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant)
         return "it failed its check on this driver";
     if (plan->tier_given && variant->tier != plan->tier && variant->tier != HG_TIER_T0)
         return "another tier was asked for";
+    if (plan->precision == HG_PRECISION_EXACT && !hg_tier_is_exact(variant->tier))
+        return "it promises no exact bytes";
     if (variant->threads > plan->limits.group_invocations ||
         variant->threads > plan->limits.group_size[0])
         return "its work-groups are larger than the device's limit";
     if (device->backend == HG_BACKEND_VULKAN && !variant->spirv)
         return "it has no SPIR-V";
-    if (variant->tier == HG_TIER_T0C && device->backend == HG_BACKEND_OPENCL &&
-        device->type != HG_DEVICE_CPU)
-        return "its tiles are made for processors";
-    if (variant->tier == HG_TIER_T0C && reorders_small_groups(device))
-        return "this driver reorders sums in work-groups of fewer than 16 items";
-    return NULL;
+    if (device->backend == HG_BACKEND_REFERENCE && !variant->text)
+        return "the reference has no such tier";
+    return tier_lacks(plan, variant->tier);
 }
 
 const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_dtype dtype)
 {
-    /* The same text with tile numbers made for processors, where the table has any; else T0, which
-     * asks for nothing but invocations. Faster tiers become entries of this list. */
-    static const hg_tier best_first[] = {HG_TIER_T0C, HG_TIER_T0};
+    /* What was made for the kind of device, then the same text with tile numbers made for
+     * processors, then what asks for nothing but invocations. */
+    static const hg_tier best_first[] = {HG_TIER_TC, HG_TIER_T2, HG_TIER_T1, HG_TIER_T0C,
+                                         HG_TIER_T0};
 
     for (size_t i = 0; i < sizeof(best_first) / sizeof(best_first[0]); i++) {
         const hg_variant *variant = hg_variant_find(kernel, best_first[i], dtype);

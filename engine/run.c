@@ -8,6 +8,7 @@
 #include "check.h"
 #include "hazard.h"
 #include "os.h"
+#include "panel.h"
 #include "tap.h"
 #include "trust.h"
 
@@ -75,7 +76,8 @@ static hg_result record_dispatch(runner *r, const hg_op *op, double *flops)
 
     if (!variant)
         return hg_fail(&e->log, HG_ERR_UNSUPPORTED, "%s needs work-groups of %u, %s allows %u",
-                       kernel->name, hg_variant_t0(op->kernel, op->dtype)->threads,
+                       kernel->name,
+                       hg_variant_t0(op->kernel, hg_dtype_element(op->dtype))->threads,
                        e->plan.device.selector, e->plan.limits.group_invocations);
     hg_plan_spec(&e->plan, variant, spec);
     variant->grid(op->words, spec, variant->threads, groups);

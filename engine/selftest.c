@@ -31,8 +31,7 @@ static void free_oracles(oracles *o)
  * enough for fp32. */
 static int by_bytes(const hg_engine *engine, const hg_variant *variant)
 {
-    return (variant->tier == HG_TIER_T0 || variant->tier == HG_TIER_T0C) &&
-           engine->plan.precision == HG_PRECISION_EXACT;
+    return hg_tier_is_exact(variant->tier) && engine->plan.precision == HG_PRECISION_EXACT;
 }
 
 static hg_result make_oracles(hg_engine *engine, const hg_trial *trial, oracles *o)
@@ -162,6 +161,12 @@ out:
     return res;
 }
 
+static int fits(const hg_shape *shape, const hg_variant *variant, int quick)
+{
+    return shape->kernel == variant->kernel && hg_shape_applies(shape, variant->dtype) &&
+           (quick ? shape->quick != 0 : shape->large == 0);
+}
+
 hg_result hg_selftest_quick(hg_trial_room *room, const hg_variant *variant, hg_check *out)
 {
     hg_result res = HG_OK;
@@ -171,7 +176,7 @@ hg_result hg_selftest_quick(hg_trial_room *room, const hg_variant *variant, hg_c
         const hg_shape *shape = &hg_shapes[s];
         char why[sizeof(out->why)];
 
-        if (shape->kernel != variant->kernel || !shape->quick)
+        if (!fits(shape, variant, 1))
             continue;
         HG_TRY(hg_selftest_try(room, variant, shape, HG_REPLAYS_QUICK, out));
         if (!out->passed) {
@@ -184,11 +189,6 @@ out:
     return res;
 }
 
-static int wanted(const hg_shape *shape, int quick)
-{
-    return quick ? shape->quick != 0 : shape->large == 0;
-}
-
 uint64_t hg_selftest_room_bytes(int quick)
 {
     uint64_t most = 0;
@@ -197,7 +197,7 @@ uint64_t hg_selftest_room_bytes(int quick)
         for (uint32_t s = 0; s < hg_shape_count; s++) {
             uint64_t bytes;
 
-            if (hg_shapes[s].kernel != hg_variants[v].kernel || !wanted(&hg_shapes[s], quick))
+            if (!fits(&hg_shapes[s], &hg_variants[v], quick))
                 continue;
             bytes = hg_trial_bytes(&hg_variants[v], &hg_shapes[s]);
             most = bytes > most ? bytes : most;
@@ -261,7 +261,7 @@ static hg_result test_variant(tester *t, const hg_variant *variant)
     for (uint32_t s = 0; s < hg_shape_count; s++) {
         const hg_shape *shape = &hg_shapes[s];
 
-        if (shape->kernel != variant->kernel || !wanted(shape, quick))
+        if (!fits(shape, variant, quick))
             continue;
         if (!refused) {
             HG_TRY(hg_selftest_try(&t->room, variant, shape, t->params.replays, &check));
@@ -295,7 +295,7 @@ hg_result hg_selftest(hg_engine *engine, const hg_selftest_params *params,
         t.params.replays = quick ? HG_REPLAYS_QUICK : HG_REPLAYS_FULL;
     for (uint32_t v = 0; v < hg_variant_count; v++)
         for (uint32_t s = 0; s < hg_shape_count; s++)
-            t.total += hg_shapes[s].kernel == hg_variants[v].kernel && wanted(&hg_shapes[s], quick);
+            t.total += (uint32_t)fits(&hg_shapes[s], &hg_variants[v], quick);
     HG_TRY(hg_trial_room_open(&t.room, engine, hg_selftest_room_bytes(quick)));
     for (uint32_t v = 0; v < hg_variant_count; v++)
         HG_TRY(test_variant(&t, &hg_variants[v]));

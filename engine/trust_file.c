@@ -64,7 +64,8 @@ static uint64_t hash_of(const hg_engine *engine, const hg_variant *variant)
     if (engine->plan.device.backend == HG_BACKEND_VULKAN && variant->spirv)
         return hash_bytes(hash, variant->spirv, variant->spirv_bytes);
     hash = hash_bytes(hash, variant->cl_options, strlen(variant->cl_options));
-    return hash_bytes(hash, variant->cl_source, strlen(variant->cl_source));
+    return variant->cl_source ? hash_bytes(hash, variant->cl_source, strlen(variant->cl_source))
+                              : hash;
 }
 
 /* "<folder>/checks-0123456789abcdef.txt", malloced. */

@@ -84,18 +84,15 @@ static counts count_piece(const hg_weight *weight, const uint8_t *data, uint64_t
 {
     counts c;
 
-    switch (weight->dtype) {
-    case HG_DTYPE_F16: /* its smallest value is 2^-24 */
+    if (weight->dtype == HG_DTYPE_F16) { /* its smallest value is 2^-24 */
         c = count_bits16(data, elements, 0x7C00, 0);
         c.abs_max = widen_half(c.abs_max);
         return c;
-    case HG_DTYPE_BF16:
+    }
+    if (weight->dtype == HG_DTYPE_BF16) {
         c = count_bits16(data, elements, 0x7F80, (127 - 50) << 7);
         c.abs_max <<= 16;
         return c;
-    case HG_DTYPE_F32:
-    case HG_DTYPE_NONE:
-        break;
     }
     return count_bits32(data, elements);
 }

@@ -16,11 +16,20 @@ typedef enum hg_dtype {
     HG_DTYPE_NONE = 0,
     HG_DTYPE_F32 = 1,
     HG_DTYPE_F16 = 2,
-    HG_DTYPE_BF16 = 3
+    HG_DTYPE_BF16 = 3,
+    HG_DTYPE_F32P = 4, /* the same three in panels of rows (panel.h) */
+    HG_DTYPE_F16P = 5,
+    HG_DTYPE_BF16P = 6,
+    HG_DTYPE_COUNT
 } hg_dtype;
 
-/* T0C: T0's text with tile numbers for processors, the same bytes; OpenCL and the text column
- * alone. */
+/*
+ * T0   + - * and integers, in one order: the same bytes everywhere
+ * T0C  T0's text with tile numbers for processors, the same bytes; OpenCL and the text column alone
+ * T1   Vulkan, reductions by subgroup operations
+ * T2   Vulkan, cooperative matrices
+ * TC   OpenCL on processors, vectors written out
+ */
 typedef enum hg_tier {
     HG_TIER_T0 = 0,
     HG_TIER_T1 = 1,
@@ -108,22 +117,23 @@ typedef struct hg_variant {
      */
     const char *const *spec_name;
     const uint32_t *spec_default;
-    /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0..; NULL: none. */
+    /* SPIR-V for vulkan1.1, entry point "main", one set, bindings 0..; NULL: none (T0C, TC). */
     const uint32_t *spirv;
     size_t spirv_bytes;
     /* OpenCL C 1.2, complete (no includes). Kernel function "hg_NAME"; its arguments are the
      * bindings in order as __global pointers, then the params struct by value (clSetKernelArg with
-     * param_bytes). */
+     * param_bytes). NULL: none (T1, T2). */
     const char *cl_source;
     const char *cl_options; /* "-DTHREADS=64 -DHG_W_BF16=1": to build it, beside -DNAME=value */
-    void (*text)(const hg_text_call *call);
+    void (*text)(const hg_text_call *call); /* NULL: no exact bytes are promised */
     /* Work-groups for these params. A dimension may pass 65535: the engine folds it, and kernels
      * recover the flat index from all three group ids (first fastest). */
     void (*grid)(const void *params, const uint32_t *spec, uint32_t threads, uint32_t groups[3]);
 } hg_variant;
 
-/* "T0C", "bf16" ("none" without a w binding). Never NULL. */
+/* "T0C", "bf16" ("none" without a w binding, "bf16p" in panels). Never NULL. */
 const char *hg_tier_name(hg_tier tier);
+int hg_tier_is_exact(hg_tier tier); /* 1: the bytes of the text */
 const char *hg_dtype_name(hg_dtype dtype);
 
 extern const hg_variant hg_variants[];

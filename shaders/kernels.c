@@ -14,10 +14,6 @@
 
 /* Arguments here are names, and lists without commas. NOLINTBEGIN(bugprone-macro-parentheses) */
 
-#define VARIANT(kernel, tier, dtype, source, threads, spec, grid)                                  \
-    void hg_text_##kernel##_##tier##_##dtype(const hg_text_call *call);
-#include "kernels.def"
-
 #define KERNEL(kernel, binds, cost)                                                                \
     static double flops_##kernel(const void *params)                                               \
     {                                                                                              \
@@ -60,10 +56,16 @@ const hg_kernel hg_kernels[HG_KERNEL_COUNT] = {
 #define DTYPE_f32 HG_DTYPE_F32
 #define DTYPE_f16 HG_DTYPE_F16
 #define DTYPE_bf16 HG_DTYPE_BF16
+#define DTYPE_f32p HG_DTYPE_F32P
+#define DTYPE_f16p HG_DTYPE_F16P
+#define DTYPE_bf16p HG_DTYPE_BF16P
 #define OPTION_none ""
 #define OPTION_f32 " -DHG_W_F32=1"
 #define OPTION_f16 " -DHG_W_F16=1"
 #define OPTION_bf16 " -DHG_W_BF16=1"
+#define OPTION_f32p " -DHG_W_F32P=1"
+#define OPTION_f16p " -DHG_W_F16P=1"
+#define OPTION_bf16p " -DHG_W_BF16P=1"
 
 /* The column spec, three times over: how many, names, defaults. */
 #define S(name, value) +1
@@ -95,9 +97,9 @@ const hg_variant hg_variants[] = {
         names_##kernel##_##tier##_##dtype,                                                         \
         values_##kernel##_##tier##_##dtype,                                                        \
         HG_SPIRV_##kernel##_##tier##_##dtype,                                                      \
-        hg_cl_##source,                                                                            \
+        HG_CL_##kernel##_##tier##_##dtype,                                                         \
         "-DTHREADS=" #threads OPTION_##dtype,                                                      \
-        hg_text_##kernel##_##tier##_##dtype,                                                       \
+        HG_TEXT_##kernel##_##tier##_##dtype,                                                       \
         hg_grid_##grid,                                                                            \
     },
 #include "kernels.def"
@@ -114,9 +116,14 @@ const char *hg_tier_name(hg_tier tier)
     return names[tier];
 }
 
+int hg_tier_is_exact(hg_tier tier)
+{
+    return tier == HG_TIER_T0 || tier == HG_TIER_T0C;
+}
+
 const char *hg_dtype_name(hg_dtype dtype)
 {
-    static const char *const names[] = {"none", "f32", "f16", "bf16"};
+    static const char *const names[] = {"none", "f32", "f16", "bf16", "f32p", "f16p", "bf16p"};
 
     return names[dtype];
 }

@@ -50,7 +50,11 @@ extern const uint32_t hg_shape_count;
 /* Elements of a binding: those that the call may touch, and at an output a few that it must not. */
 uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind);
 
-/* Bytes of these elements when the w binding has this type; a multiple of 4. */
+/* 0: a call that weights of this type cannot have (panels at an offset). */
+int hg_shape_applies(const hg_shape *shape, hg_dtype dtype);
+
+/* Bytes of these elements when the w binding has this type, in panels with what fills them up; a
+ * multiple of 4. */
 uint64_t hg_shape_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dtype);
 
 /* Writes the elements of an input binding. Not flushed: see hg_shape_flush. */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "panel.h"
 #include "reference/reference.h"
 
 #define ROW(k, n, f, ...)                                                                          \
@@ -375,18 +376,54 @@ uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
     return 0;
 }
 
-static uint32_t element_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dtype)
+/* Rows and row length of the w binding; 0 rows: the kernel has none. */
+static uint64_t weight_rows(const hg_shape *shape, uint64_t *k)
 {
-    const int half = dtype == HG_DTYPE_F16 || dtype == HG_DTYPE_BF16;
+    const hg_params *p = &shape->params;
 
-    return hg_kernels[shape->kernel].bind[bind].type == HG_BIND_w && half ? 2 : 4;
+    *k = 1;
+    switch (shape->kernel) {
+    case HG_KERNEL_embed_rows:
+        *k = p->embed_rows.hidden;
+        return p->embed_rows.row_count;
+    case HG_KERNEL_matmul:
+        *k = p->matmul.k;
+        return p->matmul.cols;
+    case HG_KERNEL_matvec:
+        *k = p->matvec.k;
+        return p->matvec.cols;
+    default:
+        return 0;
+    }
+}
+
+static int is_weight(const hg_shape *shape, uint32_t bind)
+{
+    return hg_kernels[shape->kernel].bind[bind].type == HG_BIND_w;
+}
+
+int hg_shape_applies(const hg_shape *shape, hg_dtype dtype)
+{
+    uint64_t k;
+    const uint64_t rows = weight_rows(shape, &k);
+
+    /* Panels begin where their buffer does. */
+    return !hg_dtype_is_panel(dtype) || hg_shape_bind_elements(shape, 1) == rows * k;
 }
 
 uint64_t hg_shape_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dtype)
 {
-    const uint64_t bytes = hg_shape_bind_elements(shape, bind) * element_bytes(shape, bind, dtype);
+    uint64_t count = hg_shape_bind_elements(shape, bind);
+    uint64_t k;
 
-    return (bytes + 3) / 4 * 4;
+    if (!is_weight(shape, bind))
+        return count * 4;
+    if (hg_dtype_is_panel(dtype)) {
+        const uint64_t rows = weight_rows(shape, &k);
+
+        count = hg_panel_elements(dtype, rows, k);
+    }
+    return (count * hg_dtype_bytes(dtype) + 3) / 4 * 4;
 }
 
 /* ---- values ---- */
@@ -461,14 +498,20 @@ static float value(hg_fill fill, uint64_t i, uint64_t width, uint64_t *state)
     return 0.0f;
 }
 
-static void fill_weights(const hg_shape *shape, hg_dtype dtype, uint64_t count, uint64_t *state,
+static void fill_weights(const hg_shape *shape, hg_dtype type, uint64_t count, uint64_t *state,
                          void *out)
 {
+    const hg_dtype dtype = hg_dtype_element(type);
     uint8_t *bytes = out;
+    uint64_t k;
 
-    for (uint64_t i = 0; i < count; i++) {
-        const float x = value(shape->fill, i, 1, state);
+    (void)weight_rows(shape, &k);
+    if (hg_dtype_is_panel(type))
+        memset(out, 0, (size_t)hg_shape_bytes(shape, 1, type));
+    for (uint64_t n = 0; n < count; n++) {
+        const float x = value(shape->fill, n, 1, state);
         const uint64_t pick = next(state);
+        const uint64_t i = hg_dtype_is_panel(type) ? hg_panel_index(type, k, n / k, n % k) : n;
         uint32_t bits;
         uint16_t half;
 
@@ -664,8 +707,9 @@ void hg_shape_finish(const hg_shape *shape, void *const *bind)
     }
 }
 
-void hg_shape_flush(hg_dtype dtype, void *values, uint64_t count)
+void hg_shape_flush(hg_dtype type, void *values, uint64_t count)
 {
+    const hg_dtype dtype = hg_dtype_element(type);
     uint8_t *bytes = values;
 
     for (uint64_t i = 0; i < count; i++) {

@@ -3,6 +3,8 @@
  * keys. */
 #include "reference.h"
 
+#include "panel.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -31,13 +33,21 @@ double hg_ref_weight(const void *w, hg_dtype type, uint64_t i)
         memcpy(&value, bytes + i * 4, sizeof(value));
         return value;
     }
-    assert(type == HG_DTYPE_F16 || type == HG_DTYPE_BF16);
+    assert(type == HG_DTYPE_F16 || type == HG_DTYPE_BF16); /* panels: hg_ref_row */
     memcpy(&half, bytes + i * 2, sizeof(half));
     if (type == HG_DTYPE_F16)
         return half_value(half);
     word = (uint32_t)half << 16;
     memcpy(&value, &word, sizeof(value));
     return value;
+}
+
+void hg_ref_row(const void *w, hg_dtype type, uint64_t offset, uint64_t k, uint64_t row,
+                uint64_t first, uint64_t count, double *out)
+{
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = hg_ref_weight(w, hg_dtype_element(type),
+                               offset + hg_panel_index(type, k, row, first + i));
 }
 
 double hg_ref_norm(const float *x, uint32_t dim, double eps)

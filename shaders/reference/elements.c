@@ -24,9 +24,9 @@ void hg_ref_embed_rows(const hg_ref_call *call)
         if (ids[t] < p->row_first || row >= p->row_count)
             continue;
         for (uint64_t i = 0; i < p->hidden; i++) {
-            const double value =
-                hg_ref_weight(call->bind[1], call->w, p->w_offset + row * p->hidden + i);
+            double value;
 
+            hg_ref_row(call->bind[1], call->w, p->w_offset, p->hidden, row, i, 1, &value);
             y[t * p->hidden + i] = (float)value;
             if (call->magnitude)
                 call->magnitude[t * p->hidden + i] = fabs(value);

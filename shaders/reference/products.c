@@ -46,8 +46,7 @@ static void column(const hg_ref_call *call, const product *p, uint64_t col)
             const uint32_t n = p->k - k < CHUNK ? p->k - k : CHUNK;
             double w[CHUNK];
 
-            for (uint32_t i = 0; i < n; i++)
-                w[i] = hg_ref_weight(call->bind[1], call->w, p->w_offset + col * p->k + k + i);
+            hg_ref_row(call->bind[1], call->w, p->w_offset, p->k, col, k, n, w);
             for (uint64_t r = 0; r < count; r++)
                 dot((const float *)call->bind[0] + (r0 + r) * p->k + k, w, n, &sum[r],
                     call->magnitude ? &size[r] : NULL);

@@ -18,6 +18,11 @@
 /* Element i of a matrix of this type; every value of the type, denormals too. */
 double hg_ref_weight(const void *w, hg_dtype type, uint64_t i);
 
+/* Elements [first, first + count) of a row of a matrix [.., k] that begins at element offset; also
+ * of one in panels. */
+void hg_ref_row(const void *w, hg_dtype type, uint64_t offset, uint64_t k, uint64_t row,
+                uint64_t first, uint64_t count, double *out);
+
 /* The norm's factor 1 / sqrt(mean(x^2) + eps); 0 for a zero row without eps. */
 double hg_ref_norm(const float *x, uint32_t dim, double eps);
 
