@@ -36,8 +36,7 @@ static hg_result need_kept(const hg_session *s, uint32_t layer, const hg_mem *ke
                    layer + 1);
 }
 
-/* params with the defaults filled in, checked against what the session holds. */
-static hg_result settle_map(const hg_session *s, const hg_map_params *params, hg_map_params *out)
+hg_result hg_capture_settle(const hg_session *s, const hg_map_params *params, hg_map_params *out)
 {
     hg_map_params p;
     uint32_t heads;
@@ -79,7 +78,7 @@ static uint32_t cells_of(uint32_t tokens, uint32_t pool)
     return tokens && pool ? (tokens - 1) / pool + 1 : 0;
 }
 
-static void shape_of(const hg_map_params *p, uint32_t shape[3])
+void hg_capture_shape(const hg_map_params *p, uint32_t shape[3])
 {
     shape[0] = p->head_mean ? 1 : p->head_count;
     shape[1] = cells_of(p->query_count, p->pool_queries);
@@ -94,10 +93,10 @@ hg_result hg_capture_map_shape(const hg_session *session, const hg_map_params *p
 
     if (!shape)
         return HG_ERR_ARGUMENT;
-    res = settle_map(session, params, &p);
+    res = hg_capture_settle(session, params, &p);
     memset(shape, 0, 3 * sizeof(*shape));
     if (res == HG_OK)
-        shape_of(&p, shape);
+        hg_capture_shape(&p, shape);
     return res;
 }
 
@@ -116,8 +115,8 @@ typedef struct part {
     uint32_t map, maps, row, rows;
 } part;
 
-static hg_result run_part(hg_session *s, const hg_map_params *p, const uint32_t shape[3],
-                          const part *at, float *out)
+static hg_result run_part(hg_session *s, const hg_map_params *p, uint32_t first,
+                          const uint32_t shape[3], const part *at, float *out)
 {
     const hg_config *c = &s->model->config;
     const uint64_t map_cells = (uint64_t)shape[1] * shape[2];
@@ -131,7 +130,7 @@ static hg_result run_part(hg_session *s, const hg_map_params *p, const uint32_t 
                                                .head_dim = c->head_dim,
                                                .window = c->window,
                                                .scale = s->attention_scale,
-                                               .q_first = p->query_first + query,
+                                               .q_first = first + p->query_first + query,
                                                .q_count = queries < left ? (uint32_t)queries : left,
                                                .k_first = p->key_first,
                                                .k_count = p->key_count,
@@ -169,7 +168,7 @@ static hg_result run_part(hg_session *s, const hg_map_params *p, const uint32_t 
         op->stage[0] = (hg_op_stage){
             .name = "attn_probs", .bind = 4, .rank = 3, .shape = {at->maps, at->rows, shape[2]}};
     }
-    s->tapped_token = p->query_first + query;
+    s->tapped_token = first + p->query_first + query;
     HG_TRY(hg_engine_run(s->engine, &s->ops, &run));
     for (uint32_t m = 0; m < at->maps; m++)
         HG_TRY(hg_readback_bytes(s->engine, s->probe, m * part_cells * 4,
@@ -179,19 +178,14 @@ out:
     return res;
 }
 
-hg_result hg_capture_map(hg_session *session, const hg_map_params *params, float *out)
+hg_result hg_capture_cells(hg_session *s, const hg_map_params *p, uint32_t first, float *out)
 {
-    hg_session *s = session;
-    hg_map_params p = {0};
     uint32_t shape[3];
     uint64_t room, map_cells;
     hg_result res = HG_OK;
 
-    if (!out)
-        return HG_ERR_ARGUMENT;
-    HG_TRY(settle_map(s, params, &p));
     HG_TRY(need_probe(s));
-    shape_of(&p, shape);
+    hg_capture_shape(p, shape);
     room = s->probe->size_bytes / 4;
     map_cells = (uint64_t)shape[1] * shape[2];
     if (shape[2] > room)
@@ -206,13 +200,33 @@ hg_result hg_capture_map(hg_session *session, const hg_map_params *params, float
         for (uint32_t row = 0; row < shape[1]; row += rows_fit) {
             const uint32_t rows = shape[1] - row < rows_fit ? shape[1] - row : rows_fit;
 
-            HG_TRY(run_part(s, &p, shape, &(part){map, maps, row, rows}, out));
+            HG_TRY(run_part(s, p, first, shape, &(part){map, maps, row, rows}, out));
         }
         map += maps;
     }
     hg_session_look(s, "attention probabilities", out, map_cells * shape[0]);
 out:
     return res;
+}
+
+hg_result hg_capture_map(hg_session *session, const hg_map_params *params, float *out)
+{
+    hg_map_params p = {0};
+    hg_result res = HG_OK;
+
+    if (!out)
+        return HG_ERR_ARGUMENT;
+    HG_TRY(hg_capture_settle(session, params, &p));
+    HG_TRY(hg_capture_cells(session, &p, session->first, out));
+out:
+    return res;
+}
+
+/* Rows of `row_floats` floats of the tokens that are held, or of the selected sequence. */
+static hg_result read_rows(hg_session *s, hg_mem *mem, uint64_t row_floats, float *out)
+{
+    return hg_readback_bytes(s->engine, mem, s->first * row_floats * 4, out,
+                             s->tokens * row_floats * 4);
 }
 
 hg_result hg_capture_gates(hg_session *session, uint32_t layer, float *out)
@@ -226,8 +240,8 @@ hg_result hg_capture_gates(hg_session *session, uint32_t layer, float *out)
     if (!s->model->gate_dim)
         return hg_fail(&s->log, HG_ERR_ARGUMENT, "the model has no gate");
     HG_TRY(need_kept(s, layer, s->kept[layer].gates, "gates"));
-    res = hg_readback_bytes(s->engine, s->kept[layer].gates, 0, out,
-                            (uint64_t)s->tokens * s->model->config.heads * s->model->gate_dim * 4);
+    res = read_rows(s, s->kept[layer].gates, (uint64_t)s->model->config.heads * s->model->gate_dim,
+                    out);
 out:
     return res;
 }
@@ -241,8 +255,7 @@ hg_result hg_capture_stats(hg_session *session, uint32_t layer, float *out)
         return HG_ERR_ARGUMENT;
     HG_TRY(need_layer(s, layer));
     HG_TRY(need_kept(s, layer, s->kept[layer].stats, "row statistics"));
-    res = hg_readback_bytes(s->engine, s->kept[layer].stats, 0, out,
-                            (uint64_t)s->tokens * s->model->config.heads * 2 * 4);
+    res = read_rows(s, s->kept[layer].stats, (uint64_t)s->model->config.heads * 2, out);
 out:
     return res;
 }
@@ -259,11 +272,9 @@ hg_result hg_capture_qk(hg_session *session, uint32_t layer, float *q, float *k)
     HG_TRY(need_layer(s, layer));
     HG_TRY(need_kept(s, layer, s->kept[layer].q, "queries"));
     if (q)
-        HG_TRY(hg_readback_bytes(s->engine, s->kept[layer].q, 0, q,
-                                 (uint64_t)s->tokens * c->heads * c->head_dim * 4));
+        HG_TRY(read_rows(s, s->kept[layer].q, (uint64_t)c->heads * c->head_dim, q));
     if (k)
-        HG_TRY(hg_readback_bytes(s->engine, s->k_cache[layer], 0, k,
-                                 (uint64_t)s->tokens * c->kv_heads * c->head_dim * 4));
+        HG_TRY(read_rows(s, s->k_cache[layer], (uint64_t)c->kv_heads * c->head_dim, k));
 out:
     return res;
 }
@@ -282,6 +293,5 @@ hg_result hg_capture_hidden(hg_session *session, uint32_t index, float *out)
     if (index > s->model->config.layers + 1)
         return hg_fail(&s->log, HG_ERR_ARGUMENT, "hidden state %u is asked for, there are %u",
                        index, s->model->config.layers + 2);
-    return hg_readback_bytes(s->engine, s->hidden[index], 0, out,
-                             (uint64_t)s->tokens * s->model->config.hidden * 4);
+    return read_rows(s, s->hidden[index], s->model->config.hidden, out);
 }

@@ -113,13 +113,15 @@ static void head(const hg_pen *pen)
     if (all)
         hg_op_matmul(pen, pen->tokens, a->final, w, no_bias, a->logits, 0,
                      "logits"); /* [T, vocab] */
-    if (s->params.logits == HG_LOGITS_LAST) {
-        const hg_pen one = {s, pen->past + pen->tokens - 1, 1, -1};
+    if (s->params.logits == HG_LOGITS_LAST && s->last_count) {
+        const uint32_t ends = s->last_count; /* one, or as many sequences as end in this piece */
+        const hg_pen last = {s, pen->past, ends, -1};
 
-        hg_op_copy(&one, a->last, 0, a->x, (pen->tokens - 1) * hidden, hidden,
-                   NULL); /* [1, hidden] */
-        hg_op_rms_norm(&one, 1, a->last, m->final_norm, a->xn, s->hidden ? NULL : "final_norm");
-        hg_op_matmul(&one, 1, a->xn, w, no_bias, a->logits, 0, "logits"); /* [1, vocab] */
+        for (uint32_t i = 0; i < ends; i++)
+            hg_op_copy(&last, a->last, i * hidden, a->x, s->last_rows[i] * hidden, hidden,
+                       NULL); /* [ends, hidden] */
+        hg_op_rms_norm(&last, ends, a->last, m->final_norm, a->xn, s->hidden ? NULL : "final_norm");
+        hg_op_matmul(&last, ends, a->xn, w, no_bias, a->logits, 0, "logits"); /* [ends, vocab] */
     }
 }
 

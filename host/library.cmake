@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # libheadgate: every part above in one library, static (headgate_lib) and shared (headgate_shared), and its package.
-add_library(hg_model OBJECT model.c session.c forward.c ops.c capture.c metrics.c)
+add_library(hg_model OBJECT batch.c model.c session.c forward.c ops.c capture.c metrics.c)
 target_include_directories(hg_model PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include
                                            ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/engine/include
                                            ${PROJECT_SOURCE_DIR}/shaders)

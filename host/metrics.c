@@ -27,137 +27,192 @@ double hg_uniform_share(uint32_t tokens, uint32_t later)
     return tokens > 1 ? (harmonic - 1.0) / (tokens - 1) : (double)NAN;
 }
 
-/* column: [heads, tokens], p(query, first key). shares: [2, heads]. */
-static void share_heads(const float *column, uint32_t heads, uint32_t tokens, double *shares)
+/* column: p(query, first key) of the tokens of one sequence, heads `stride` apart. shares: [2,
+ * heads].
+ */
+static void share_heads(const float *column, uint32_t stride, uint32_t heads, uint32_t tokens,
+                        double *shares)
 {
     for (uint32_t h = 0; h < heads; h++) {
         double later = 0;
 
         for (uint32_t t = 1; t < tokens; t++)
-            later += (double)column[(size_t)h * tokens + t];
-        shares[h] = ((double)column[(size_t)h * tokens] + later) / tokens;
+            later += (double)column[(size_t)h * stride + t];
+        shares[h] = ((double)column[(size_t)h * stride] + later) / tokens;
         shares[heads + h] = tokens > 1 ? later / (tokens - 1) : (double)NAN;
     }
 }
 
-static hg_result first_token(hg_session *s, uint32_t layer, hg_layer_metrics *out,
-                             double *head_shares)
+/* Some sequences of a session, one behind the other. */
+typedef struct range {
+    hg_session *session;
+    uint32_t layer;
+    const uint32_t *starts; /* [sequences + 1] */
+    uint32_t sequences, rows;
+} range;
+
+/* Keys count from each query's own sequence on, so that column 0 is the first token of all of them.
+ */
+static hg_result first_tokens(const range *r, hg_layer_metrics *out, double *head_shares)
 {
+    hg_session *s = r->session;
     const uint32_t heads = s->model->config.heads;
-    const hg_map_params column = {.layer = layer, .key_count = 1};
-    float *values = malloc((size_t)heads * s->tokens * sizeof(*values));
+    const hg_map_params column = {.layer = r->layer,
+                                  .head_count = heads,
+                                  .query_count = r->rows,
+                                  .key_count = 1,
+                                  .pool_queries = 1,
+                                  .pool_keys = 1};
+    float *values = malloc((size_t)heads * r->rows * sizeof(*values));
     double *shares = malloc((size_t)heads * 2 * sizeof(*shares));
     hg_result res = HG_OK;
 
     if (!values || !shares) {
         res = hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for the measures of layer %u",
-                      layer + 1);
+                      r->layer + 1);
         goto out;
     }
-    HG_TRY(hg_capture_map(s, &column, values));
-    share_heads(values, heads, s->tokens, shares);
-    out->first_token_share = out->first_token_share_later = 0;
-    for (uint32_t h = 0; h < heads; h++) {
-        out->first_token_share += shares[h] / heads;
-        out->first_token_share_later += shares[heads + h] / heads;
+    HG_TRY(hg_capture_cells(s, &column, r->starts[0], values));
+    for (uint32_t i = 0; i < r->sequences; i++) {
+        share_heads(values + (r->starts[i] - r->starts[0]), r->rows, heads,
+                    r->starts[i + 1] - r->starts[i], shares);
+        out[i].first_token_share = out[i].first_token_share_later = 0;
+        for (uint32_t h = 0; h < heads; h++) {
+            out[i].first_token_share += shares[h] / heads;
+            out[i].first_token_share_later += shares[heads + h] / heads;
+        }
+        out[i].captured = 1;
+        if (head_shares)
+            memcpy(head_shares + (size_t)i * heads * 2, shares,
+                   (size_t)heads * 2 * sizeof(*shares));
     }
-    if (head_shares)
-        memcpy(head_shares, shares, (size_t)heads * 2 * sizeof(*shares));
 out:
     free(values);
     free(shares);
     return res;
 }
 
-static hg_result gates(hg_session *s, uint32_t layer, hg_layer_metrics *out)
+static hg_result gates(const range *r, hg_layer_metrics *out)
 {
-    const size_t count = (size_t)s->tokens * s->model->config.heads * s->model->gate_dim;
-    float *values = malloc(count * sizeof(*values));
-    double sum = 0;
-    size_t closed = 0;
+    hg_session *s = r->session;
+    const size_t width = (size_t)s->model->config.heads * s->model->gate_dim;
+    float *values = malloc(r->rows * width * sizeof(*values)), *at = values;
     hg_result res = HG_OK;
 
     if (!values)
         return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for the gates of layer %u",
-                       layer + 1);
-    HG_TRY(hg_capture_gates(s, layer, values));
-    for (size_t i = 0; i < count; i++) {
-        sum += (double)values[i];
-        closed += (double)values[i] < GATE_CLOSED;
+                       r->layer + 1);
+    HG_TRY(hg_readback_bytes(s->engine, s->kept[r->layer].gates, r->starts[0] * width * 4, values,
+                             r->rows * width * 4));
+    for (uint32_t i = 0; i < r->sequences; i++) {
+        const size_t count = (r->starts[i + 1] - r->starts[i]) * width;
+        double sum = 0;
+        size_t closed = 0;
+
+        for (size_t j = 0; j < count; j++) {
+            sum += (double)at[j];
+            closed += (double)at[j] < GATE_CLOSED;
+        }
+        out[i].gate_mean = sum / (double)count;
+        out[i].gate_below_tenth = (double)closed / (double)count;
+        at += count;
     }
-    out->gate_mean = sum / (double)count;
-    out->gate_below_tenth = (double)closed / (double)count;
 out:
     free(values);
     return res;
 }
 
-/* Largest |x| of a hidden state: rows reduced on the device, their maxima compared here. */
-static hg_result hidden_max(hg_session *s, uint32_t index, double *out)
+/* [rows, 4] sums of the rows [from, from + rows) of a hidden state, reduced on the device. */
+static hg_result reduce_hidden(hg_session *s, uint32_t index, uint32_t from, uint32_t rows,
+                               float *values)
 {
-    const hg_config *c = &s->model->config;
+    const uint64_t hidden = s->model->config.hidden;
     const struct hg_reduce_rows_params words = {
-        .rows = s->tokens, .cols = c->hidden, .stride = c->hidden};
+        .rows = rows, .cols = (uint32_t)hidden, .stride = (uint32_t)hidden};
     hg_mem *sums = NULL;
-    float *values = malloc((size_t)s->tokens * 4 * sizeof(*values));
     hg_op *op;
     hg_result res = HG_OK;
 
-    if (!values)
-        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for the rows of hidden state %u",
-                       index);
-    HG_TRY(
-        hg_buffer_create(s->engine, HG_MEM_READBACK, (uint64_t)s->tokens * 16, "row sums", &sums));
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_READBACK, (uint64_t)rows * 16, "row sums", &sums));
     hg_oplist_clear(&s->ops);
     op = hg_oplist_append(&s->ops, HG_OP_DISPATCH);
     if (op) {
         op->kernel = HG_KERNEL_reduce_rows;
         op->bind_count = 2;
         memcpy(op->words, &words, sizeof(words));
-        op->bind[0] = hg_bind_all(s->hidden[index]);
+        op->bind[0] = (hg_bind){s->hidden[index], from * hidden * 4, rows * hidden * 4};
         op->bind[1] = hg_bind_all(sums);
     }
     HG_TRY(hg_engine_run(s->engine, &s->ops, NULL));
-    HG_TRY(hg_readback_bytes(s->engine, sums, 0, values, (uint64_t)s->tokens * 16));
-    *out = 0;
-    for (uint32_t t = 0; t < s->tokens; t++)
-        if ((double)values[(size_t)t * 4] > *out)
-            *out = (double)values[(size_t)t * 4];
+    HG_TRY(hg_readback_bytes(s->engine, sums, 0, values, (uint64_t)rows * 16));
 out:
     hg_buffer_free(s->engine, &sums);
+    return res;
+}
+
+/* Largest |x| of a hidden state: rows reduced on the device, their maxima compared here. */
+static hg_result hidden_max(const range *r, uint32_t index, hg_layer_metrics *out)
+{
+    hg_session *s = r->session;
+    uint32_t from = r->starts[0], rows;
+    float *values;
+    hg_result res = HG_OK;
+
+    /* The binding begins at a row whose place is aligned, if need be one of an earlier sequence. */
+    while ((uint64_t)from * s->model->config.hidden * 4 % HG_BIND_ALIGN_BYTES)
+        from--;
+    rows = r->starts[0] + r->rows - from;
+    values = malloc((size_t)rows * 4 * sizeof(*values));
+    if (!values)
+        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for the rows of hidden state %u",
+                       index);
+    HG_TRY(reduce_hidden(s, index, from, rows, values));
+    for (uint32_t i = 0; i < r->sequences; i++) {
+        out[i].hidden_abs_max = 0;
+        for (uint32_t t = r->starts[i] - from; t < r->starts[i + 1] - from; t++)
+            if ((double)values[(size_t)t * 4] > out[i].hidden_abs_max)
+                out[i].hidden_abs_max = (double)values[(size_t)t * 4];
+    }
+out:
     free(values);
+    return res;
+}
+
+hg_result hg_session_measure(hg_session *s, uint32_t layer, const uint32_t *starts,
+                             uint32_t sequences, hg_layer_metrics *out, double *head_shares)
+{
+    const range r = {s, layer, starts, sequences, starts[sequences] - starts[0]};
+    hg_result res = HG_OK;
+
+    if (hg_session_busy(s))
+        return HG_ERR_ARGUMENT;
+    if (layer >= s->model->config.layers)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %llu is asked for, the model has %u",
+                       (unsigned long long)layer + 1, s->model->config.layers);
+    if (r.rows == 0)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT, "no tokens have been evaluated");
+    for (uint32_t i = 0; i < sequences; i++)
+        out[i] = (hg_layer_metrics){.first_token_share = (double)NAN,
+                                    .first_token_share_later = (double)NAN,
+                                    .gate_mean = (double)NAN,
+                                    .gate_below_tenth = (double)NAN,
+                                    .hidden_abs_max = (double)NAN};
+    if (s->kept[layer].q)
+        HG_TRY(first_tokens(&r, out, head_shares));
+    if (s->kept[layer].gates)
+        HG_TRY(gates(&r, out));
+    if (s->hidden) /* the last layer's output is kept before the final norm, one further on */
+        HG_TRY(hidden_max(&r, layer + 1 < s->model->config.layers ? layer + 1 : layer + 2, out));
+out:
     return res;
 }
 
 hg_result hg_capture_metrics(hg_session *session, uint32_t layer, hg_layer_metrics *out,
                              double *head_shares)
 {
-    hg_session *s = session;
-    hg_result res = HG_OK;
-
-    if (!s || !out)
+    if (!session || !out)
         return HG_ERR_ARGUMENT;
-    *out = (hg_layer_metrics){.first_token_share = (double)NAN,
-                              .first_token_share_later = (double)NAN,
-                              .gate_mean = (double)NAN,
-                              .gate_below_tenth = (double)NAN,
-                              .hidden_abs_max = (double)NAN};
-    if (hg_session_busy(s))
-        return HG_ERR_ARGUMENT;
-    if (layer >= s->model->config.layers)
-        return hg_fail(&s->log, HG_ERR_ARGUMENT, "layer %u is asked for, the model has %u",
-                       layer + 1, s->model->config.layers);
-    if (s->tokens == 0)
-        return hg_fail(&s->log, HG_ERR_ARGUMENT, "no tokens have been evaluated");
-    if (s->kept[layer].q) {
-        HG_TRY(first_token(s, layer, out, head_shares));
-        out->captured = 1;
-    }
-    if (s->kept[layer].gates)
-        HG_TRY(gates(s, layer, out));
-    if (s->hidden) /* the last layer's output is kept before the final norm, one further on */
-        HG_TRY(hidden_max(s, layer + 1 < s->model->config.layers ? layer + 1 : layer + 2,
-                          &out->hidden_abs_max));
-out:
-    return res;
+    return hg_session_measure(session, layer,
+                              (const uint32_t[2]){session->first, session->first + session->tokens},
+                              1, out, head_shares);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One timeline: buffers sized once, tokens appended in pieces, logits brought home. The arithmetic
- * is forward.c's list of operations; reading what was kept is capture.c's.
+ * Buffers sized once, tokens run in pieces, logits brought home; one timeline that grows (many
+ * sequences side by side are batch.c's). The arithmetic is forward.c's list of operations; reading
+ * what was kept is capture.c's.
  */
 #include "session_state.h"
 
@@ -14,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough rows to keep a matrix product busy; more only costs memory. */
-enum { PIECE_TOKENS = 512 };
+/* Enough rows to keep a matrix product busy; more only costs memory. LAST_ROWS_MAX: sequences that
+ * end in one piece with logits, whose rows of the vocabulary are wide. */
+enum { PIECE_TOKENS = 512, LAST_ROWS_MAX = 64 };
 
 static uint64_t align256(uint64_t bytes)
 {
@@ -41,22 +43,24 @@ static void activation_widths(const hg_model_info *c, hg_logits_kind logits,
     memcpy(width, widths, sizeof(widths));
 }
 
-/* Whether activation i has one row however long the piece is. */
-static int is_single_row(size_t i, hg_logits_kind logits)
+/* What is there of last tokens alone does not grow with the piece. */
+static uint64_t activation_rows(size_t i, hg_logits_kind logits, uint32_t piece, uint32_t last_room)
 {
-    return i == offsetof(hg_activations, last) / sizeof(hg_bind) ||
-           (i == ACTIVATIONS - 1 && logits != HG_LOGITS_ALL);
+    const int of_last = i == offsetof(hg_activations, last) / sizeof(hg_bind) ||
+                        (i == ACTIVATIONS - 1 && logits != HG_LOGITS_ALL);
+
+    return of_last ? last_room : piece;
 }
 
 static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, uint32_t piece,
-                            uint64_t *largest)
+                            uint32_t last_room, uint64_t *largest)
 {
     uint64_t width[ACTIVATIONS], total = 0;
 
     *largest = 0;
     activation_widths(info, logits, width);
     for (size_t i = 0; i < ACTIVATIONS; i++) {
-        const uint64_t rows = is_single_row(i, logits) ? 1 : piece;
+        const uint64_t rows = activation_rows(i, logits, piece, last_room);
         const uint64_t bytes = align256(width[i] * rows * 4 + 4);
 
         total += bytes;
@@ -77,8 +81,32 @@ uint64_t hg_model_device_bytes(const hg_model_info *theirs, uint32_t tokens,
     kept = (uint64_t)captured_layers * tokens * info.heads *
            ((uint64_t)info.head_dim + 2 + info.gate_dim) * 4;
     return info.weight_bytes + kv + kept +
-           arena_bytes(&info, HG_LOGITS_LAST, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
+           arena_bytes(&info, HG_LOGITS_LAST, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS, 1,
                        &largest);
+}
+
+uint64_t hg_session_bytes(const hg_model *model, const hg_session_params *params, uint32_t tokens,
+                          uint64_t *row_floats)
+{
+    const hg_config *c = &model->config;
+    const uint64_t kv = (uint64_t)c->kv_heads * c->head_dim, q = (uint64_t)c->heads * c->head_dim;
+    const uint64_t gates =
+        params->capture & HG_CAPTURE_GATES ? (uint64_t)c->heads * model->gate_dim : 0;
+    const uint64_t layers = params->layers ? params->layer_count : c->layers;
+    uint64_t floats = 2 * kv * c->layers + gates * layers, largest;
+
+    *row_floats = kv > gates ? kv : gates;
+    if (params->capture & HG_CAPTURE_ATTENTION) {
+        floats += (q + (uint64_t)c->heads * 2) * layers;
+        *row_floats = q > *row_floats ? q : *row_floats;
+    }
+    if (params->capture & HG_CAPTURE_HIDDEN) {
+        floats += (uint64_t)c->hidden * (c->layers + 2);
+        *row_floats = c->hidden > *row_floats ? c->hidden : *row_floats;
+    }
+    return floats * 4 * tokens +
+           arena_bytes(&model->info, params->logits, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
+                       params->logits == HG_LOGITS_LAST ? LAST_ROWS_MAX : 1, &largest);
 }
 
 /* The longest piece whose activations fit the device's bindings and allocations. */
@@ -90,7 +118,7 @@ static hg_result choose_piece(hg_session *s)
     uint64_t largest, total;
 
     for (;; piece = (piece + 1) / 2) {
-        total = arena_bytes(&s->model->info, s->params.logits, piece, &largest);
+        total = arena_bytes(&s->model->info, s->params.logits, piece, s->last_room, &largest);
         if (largest <= limits->binding_bytes && total <= limits->alloc_bytes)
             break;
         if (piece == 1)
@@ -112,12 +140,13 @@ static hg_result create_arena(hg_session *s)
     hg_result res = HG_OK;
 
     HG_TRY(choose_piece(s));
-    HG_TRY(hg_buffer_create(s->engine, HG_MEM_SCRATCH,
-                            arena_bytes(&s->model->info, s->params.logits, s->piece, &largest),
-                            "activations", &s->arena));
+    HG_TRY(hg_buffer_create(
+        s->engine, HG_MEM_SCRATCH,
+        arena_bytes(&s->model->info, s->params.logits, s->piece, s->last_room, &largest),
+        "activations", &s->arena));
     activation_widths(&s->model->info, s->params.logits, width);
     for (size_t i = 0; i < ACTIVATIONS; i++) {
-        const uint64_t rows = is_single_row(i, s->params.logits) ? 1 : s->piece;
+        const uint64_t rows = activation_rows(i, s->params.logits, s->piece, s->last_room);
 
         bind[i] = (hg_bind){s->arena, at, width[i] * rows * 4 + (width[i] ? 0 : 4)};
         at += align256(width[i] * rows * 4 + 4);
@@ -199,30 +228,67 @@ out:
     return res;
 }
 
-/* Row i of a sequence that begins at cache row 0: { position, sequence, kv_begin, kv_end }. */
-static void fill_rows(uint32_t *rows, uint32_t first, uint32_t count, uint32_t max_tokens)
+uint32_t hg_session_sequence_at(const hg_session *s, uint32_t row)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t row[HG_ROW_WORDS] = {first + i, 0, 0, max_tokens};
+    uint32_t low = 0, high = s->sequences;
 
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (s->starts[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of cache rows [first, first + count): { position, sequence, kv_begin, kv_end }. A timeline is one
+ * sequence from cache row 0 on. */
+static void fill_rows(const hg_session *s, uint32_t first, uint32_t count, uint32_t *rows)
+{
+    uint32_t sequence = s->sequences ? hg_session_sequence_at(s, first) : 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row[HG_ROW_WORDS] = {first + i, 0, 0, s->max_tokens};
+
+        if (s->sequences) {
+            sequence += first + i == s->starts[sequence + 1] ? 1u : 0u;
+            row[0] -= s->starts[sequence];
+            row[1] = sequence;
+            row[2] = s->starts[sequence];
+            row[3] = s->starts[sequence + 1];
+        }
         memcpy(rows + (size_t)i * HG_ROW_WORDS, row, sizeof(row));
     }
 }
 
+hg_result hg_session_keep_rows(hg_session *s)
+{
+    const uint32_t count = s->sequences ? s->starts[s->sequences] : s->max_tokens;
+    uint32_t *rows;
+    hg_result res;
+
+    if (!s->rows_all)
+        return HG_OK;
+    rows = malloc((size_t)count * HG_ROW_WORDS * sizeof(*rows));
+    if (!rows)
+        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for %u rows", count);
+    fill_rows(s, 0, count, rows);
+    s->rows_ragged = s->sequences > 0;
+    res = hg_upload_bytes(s->engine, s->rows_all, 0, rows, (uint64_t)count * HG_ROW_WORDS * 4);
+    free(rows);
+    return res;
+}
+
 static hg_result create_rows_all(hg_session *s)
 {
-    uint32_t *rows = malloc((size_t)s->max_tokens * HG_ROW_WORDS * sizeof(*rows));
     hg_result res = HG_OK;
 
-    if (!rows)
-        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for %u rows", s->max_tokens);
-    fill_rows(rows, 0, s->max_tokens, s->max_tokens);
     HG_TRY(hg_buffer_create(s->engine, HG_MEM_WEIGHT, (uint64_t)s->max_tokens * HG_ROW_WORDS * 4,
                             "kept.rows", &s->rows_all));
-    HG_TRY(hg_upload_bytes(s->engine, s->rows_all, 0, rows,
-                           (uint64_t)s->max_tokens * HG_ROW_WORDS * 4));
+    HG_TRY(hg_session_keep_rows(s));
 out:
-    free(rows);
     return res;
 }
 
@@ -254,14 +320,24 @@ out:
 static hg_result create_host(hg_session *s)
 {
     const uint64_t vocab = s->model->config.vocab;
+    const uint64_t rows = s->params.logits == HG_LOGITS_ALL ? s->max_tokens : s->sequence_room;
 
+    s->last_room = 1;
+    if (s->params.logits == HG_LOGITS_LAST) {
+        s->last_room = s->sequence_room < LAST_ROWS_MAX ? s->sequence_room : LAST_ROWS_MAX;
+        while (s->last_room > 1 &&
+               vocab * s->last_room * 4 + 4 > s->engine->plan.limits.binding_bytes)
+            s->last_room /= 2;
+    }
     s->ids = calloc(s->max_tokens, sizeof(*s->ids));
+    s->starts = calloc((size_t)s->sequence_room + 1, sizeof(*s->starts));
+    s->last_rows = calloc(s->last_room, sizeof(*s->last_rows));
     if (s->params.logits != HG_LOGITS_NONE)
-        s->logits =
-            malloc((size_t)(vocab * (s->params.logits == HG_LOGITS_ALL ? s->max_tokens : 1) * 4));
-    if (!s->ids || (s->params.logits != HG_LOGITS_NONE && !s->logits))
-        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for the logits of %u tokens",
-                       s->max_tokens);
+        s->logits = malloc((size_t)(vocab * rows * 4));
+    if (!s->ids || !s->starts || !s->last_rows ||
+        (s->params.logits != HG_LOGITS_NONE && !s->logits))
+        return hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for the logits of %llu tokens",
+                       (unsigned long long)rows);
     return HG_OK;
 }
 
@@ -270,6 +346,9 @@ static hg_result copy_params(hg_session *s, const hg_session_params *params)
     s->params = *params;
     s->log = params->log;
     s->max_tokens = params->max_tokens;
+    s->sequence_room = params->sequences ? params->sequences : 1;
+    if (s->sequence_room > s->max_tokens)
+        s->sequence_room = s->max_tokens;
     if (params->layers) {
         s->layer_list = malloc(((size_t)params->layer_count + 1) * sizeof(*s->layer_list));
         if (!s->layer_list)
@@ -358,9 +437,35 @@ void hg_session_free(hg_session **session)
     hg_oplist_free(&s->ops);
     free(s->layer_list);
     free(s->ids);
+    free(s->starts);
+    free(s->last_rows);
     free(s->logits);
     free(s);
     *session = NULL;
+}
+
+/* Rope of the rows [past, past + tokens): each sequence of a batch turns from its own position 0,
+ * and where rope depends on the length, for its own length (docs/DECISIONS.md D13). */
+static void fill_rope(hg_session *s, uint32_t past, uint32_t tokens, float *table)
+{
+    const hg_config *c = &s->model->config;
+    uint32_t row = past;
+
+    if (!s->sequences) {
+        hg_rope_table(s->inv_freq, s->rope_scaling, c->head_dim, past, tokens, table);
+        return;
+    }
+    for (uint32_t i = hg_session_sequence_at(s, past); row < past + tokens; i++) {
+        const uint32_t begin = s->starts[i], end = s->starts[i + 1];
+        const uint32_t rows = (end < past + tokens ? end : past + tokens) - row;
+
+        if (hg_rope_depends_on_length(c))
+            hg_rope_frequencies(c, s->params.rope_tokens ? s->params.rope_tokens : end - begin,
+                                s->inv_freq, &s->rope_scaling);
+        hg_rope_table(s->inv_freq, s->rope_scaling, c->head_dim, row - begin, rows,
+                      table + (size_t)(row - past) * c->head_dim);
+        row += rows;
+    }
 }
 
 /* ids, rope table and rows of one piece into their upload buffers. */
@@ -375,8 +480,8 @@ static hg_result upload_piece(hg_session *s, const int32_t *ids, uint32_t past, 
         res = hg_fail(&s->log, HG_ERR_HOST_MEMORY, "no memory for a piece of %u tokens", tokens);
         goto out;
     }
-    hg_rope_table(s->inv_freq, s->rope_scaling, head_dim, past, tokens, table);
-    fill_rows(rows, past, tokens, s->max_tokens);
+    fill_rope(s, past, tokens, table);
+    fill_rows(s, past, tokens, rows);
     HG_TRY(hg_upload_bytes(s->engine, s->ids_up, 0, ids, (uint64_t)tokens * 4));
     HG_TRY(hg_upload_bytes(s->engine, s->rope_up, 0, table, (uint64_t)tokens * head_dim * 4));
     HG_TRY(hg_upload_bytes(s->engine, s->rows_up, 0, rows, (uint64_t)tokens * HG_ROW_WORDS * 4));
@@ -394,7 +499,7 @@ static hg_result check_ids(const hg_session *s, const int32_t *ids, uint32_t cou
         return hg_fail(&s->log, HG_ERR_ARGUMENT, "%u tokens after %u, the session has room for %u",
                        count, s->tokens, s->max_tokens);
     for (uint32_t i = 0; i < count; i++)
-        if (ids[i] < 0 || (uint32_t)ids[i] >= s->model->config.vocab)
+        if (!hg_session_knows(s, ids[i]))
             return hg_fail(&s->log, HG_ERR_TEXT,
                            "token id %d at place %u: the model's ids are 0 to %u", ids[i], i,
                            s->model->config.vocab - 1);
@@ -471,10 +576,12 @@ static hg_result fetch_logits(hg_session *s, uint32_t past, uint32_t tokens, int
     const uint64_t vocab = s->model->config.vocab;
     hg_result res = HG_OK;
 
-    if (s->params.logits == HG_LOGITS_LAST && last) {
-        HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes, s->logits,
-                                 vocab * 4));
-        hg_session_look(s, "logits", s->logits, vocab);
+    if (s->params.logits == HG_LOGITS_LAST && (last || s->sequences) && s->last_count) {
+        float *to = s->logits + (s->sequences ? hg_session_sequence_at(s, past) : 0) * vocab;
+
+        HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes, to,
+                                 s->last_count * vocab * 4));
+        hg_session_look(s, "logits", to, s->last_count * vocab);
     } else if (s->params.logits == HG_LOGITS_ALL) {
         HG_TRY(hg_readback_bytes(s->engine, s->arena, s->act.logits.offset_bytes,
                                  s->logits + past * vocab, tokens * vocab * 4));
@@ -499,25 +606,42 @@ static int piece_step(void *user, const char *what, uint64_t done, uint64_t tota
     return p->inner->step(p->inner->user, what, p->before + part, p->total);
 }
 
-hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t count)
+/* Tokens of the piece that begins at row `past`, of at most `left`, and which of its rows end a
+ * sequence; cut early where more do than LAST has room for. */
+static uint32_t cut_piece(hg_session *s, uint32_t past, uint32_t left)
 {
-    hg_session *s = session;
+    uint32_t tokens = left < s->piece ? left : s->piece;
+
+    s->last_count = 0;
+    if (s->params.logits != HG_LOGITS_LAST)
+        return tokens;
+    if (!s->sequences) {
+        s->last_rows[s->last_count++] = tokens - 1;
+        return tokens;
+    }
+    for (uint32_t i = hg_session_sequence_at(s, past);
+         i < s->sequences && s->starts[i + 1] <= past + tokens; i++) {
+        s->last_rows[s->last_count++] = s->starts[i + 1] - 1 - past;
+        if (s->last_count == s->last_room)
+            tokens = s->starts[i + 1] - past;
+    }
+    return tokens;
+}
+
+hg_result hg_session_run(hg_session *s, const int32_t *ids, uint32_t before, uint32_t count)
+{
     piece_progress piece = {.total = count};
     hg_run_params run = {.what = "tokens", .tap_user = s};
     hg_result res = HG_OK;
 
-    if (!s || !ids || hg_session_busy(s))
-        return HG_ERR_ARGUMENT;
     s->busy = 1;
     piece.inner = &s->params.progress;
     run.progress = (hg_progress){s->params.progress.step ? piece_step : NULL, &piece};
     run.tap = s->params.tap ? hg_session_show : NULL;
     run.bounds = s->params.bounds != 0;
-    HG_TRY(check_ids(s, ids, count));
-    settle_rope(s, count);
     for (uint32_t done = 0; done < count;) {
-        const uint32_t tokens = count - done < s->piece ? count - done : s->piece;
-        const uint32_t past = s->tokens + done;
+        const uint32_t past = before + done;
+        const uint32_t tokens = cut_piece(s, past, count - done);
 
         HG_TRY(upload_piece(s, ids + done, past, tokens));
         s->tapped_token = past;
@@ -529,13 +653,40 @@ hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t coun
         HG_TRY(fetch_logits(s, past, tokens, done + tokens == count));
         done += tokens;
     }
-    memcpy(s->ids + s->tokens, ids, count * sizeof(*ids));
+    memcpy(s->ids + before, ids, count * sizeof(*ids));
+out:
+    s->busy = 0;
+    return res;
+}
+
+hg_result hg_session_eval(hg_session *session, const int32_t *ids, uint32_t count)
+{
+    hg_session *s = session;
+    hg_result res = HG_OK;
+
+    if (!s || !ids || hg_session_busy(s))
+        return HG_ERR_ARGUMENT;
+    if (s->sequences)
+        return hg_fail(&s->log, HG_ERR_ARGUMENT,
+                       "the session holds a batch of %u sequences, which cannot go on: "
+                       "hg_session_truncate to 0 tokens makes it empty",
+                       s->sequences);
+    HG_TRY(check_ids(s, ids, count));
+    if (s->rows_ragged)
+        HG_TRY(hg_session_keep_rows(s));
+    settle_rope(s, count);
+    HG_TRY(hg_session_run(s, ids, s->tokens, count));
     s->tokens += count;
     s->logits_first = s->params.logits == HG_LOGITS_LAST ? s->tokens - 1 : 0;
     s->logits_end = s->params.logits == HG_LOGITS_NONE ? 0 : s->tokens;
 out:
-    s->busy = 0;
     return res;
+}
+
+void hg_session_reset(hg_session *s)
+{
+    s->sequences = s->selected = s->first = s->tokens = 0;
+    s->logits_row = s->logits_first = s->logits_end = 0;
 }
 
 uint32_t hg_session_tokens(const hg_session *session)
@@ -547,6 +698,12 @@ hg_result hg_session_truncate(hg_session *session, uint32_t tokens)
 {
     if (!session || hg_session_busy(session))
         return HG_ERR_ARGUMENT;
+    if (session->sequences && tokens > 0)
+        return hg_fail(&session->log, HG_ERR_ARGUMENT,
+                       "a batch of %u sequences is kept whole or, with 0 tokens, not at all",
+                       session->sequences);
+    if (session->sequences)
+        hg_session_reset(session);
     if (tokens > session->tokens)
         return hg_fail(&session->log, HG_ERR_ARGUMENT, "cannot keep %u tokens of %u", tokens,
                        session->tokens);
@@ -560,7 +717,7 @@ hg_result hg_session_truncate(hg_session *session, uint32_t tokens)
 
 const int32_t *hg_session_ids(const hg_session *session)
 {
-    return session ? session->ids : NULL;
+    return session ? session->ids + session->first : NULL;
 }
 
 hg_result hg_session_logits(hg_session *session, uint32_t token, float *out)
@@ -574,6 +731,7 @@ hg_result hg_session_logits(hg_session *session, uint32_t token, float *out)
         return hg_fail(&session->log, HG_ERR_ARGUMENT,
                        "no logits of token %u are kept (kept: %u to %u)", token,
                        session->logits_first, session->logits_end);
-    memcpy(out, session->logits + (token - session->logits_first) * vocab, vocab * sizeof(*out));
+    memcpy(out, session->logits + (session->logits_row + token - session->logits_first) * vocab,
+           vocab * sizeof(*out));
     return HG_OK;
 }

@@ -8,6 +8,7 @@
 #define HEADGATE_HEADGATE_H
 
 #include <headgate/base.h>
+#include <headgate/batch.h>
 #include <headgate/capture.h>
 #include <headgate/diagnose.h>
 #include <headgate/engine.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session: one timeline of tokens on a model, with its cache of keys and values, and what is kept
- * of it. Thread-safety: one thread at a time per session; several sessions may share a model.
+ * of it; or many short ones side by side (batch.h). Thread-safety: one thread at a time per
+ * session; several sessions may share a model.
  */
 #ifndef HEADGATE_SESSION_H
 #define HEADGATE_SESSION_H
@@ -43,7 +44,7 @@ typedef struct hg_stage {
     uint32_t shape[4];
     const float *values;      /* valid during the call */
     const char *tier, *dtype; /* of the variant: "T0", "bf16"; "" where nothing was dispatched */
-    uint32_t first_token;     /* token of row 0 */
+    uint32_t first_token;     /* token of row 0; in a batch its place among all tokens */
     /* The error that each element may have, given these inputs (docs/DECISIONS.md D8); NULL unless
      * hg_session_params.bounds and the engine is the reference with precision fp32. */
     const double *allowed;
@@ -67,7 +68,8 @@ typedef struct hg_session_params {
     /* After tap: may put other values ([shape], in place) where the stage stands, for the
      * operations that follow; returns 1 if it did. NULL: none; needs a tap. */
     int (*force)(void *tap_user, const hg_stage *stage, float *values);
-    uint32_t bounds; /* 1: hg_stage.allowed */
+    uint32_t bounds;    /* 1: hg_stage.allowed */
+    uint32_t sequences; /* the most that hg_batch_eval takes at a time; 0: 1 */
 } hg_session_params;
 
 HG_API hg_result hg_session_create(hg_model *model, const hg_session_params *params,
