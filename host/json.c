@@ -92,7 +92,7 @@ static hg_result check_tree(const checker *check, const cJSON *value)
 hg_result hg_json_parse(const hg_log *log, const char *label, const void *text, uint64_t bytes,
                         const hg_json_limits *limits, cJSON **out)
 {
-    hg_json_limits most = limits ? *limits : (hg_json_limits){0, 0, 0, 0};
+    hg_json_limits most = limits ? *limits : (hg_json_limits){0};
     checker check = {log, label, most.repeats};
     hg_result res = HG_OK;
 
@@ -106,7 +106,8 @@ hg_result hg_json_parse(const hg_log *log, const char *label, const void *text, 
     if (bytes > most.bytes_max)
         return hg_fail(log, HG_ERR_FILE, "%s: expected at most %llu bytes of JSON, found %llu",
                        label, (unsigned long long)most.bytes_max, (unsigned long long)bytes);
-    HG_TRY(hg_json_check_text(log, label, text, bytes, most.depth_max, most.values_max));
+    HG_TRY(hg_json_check_text(log, label, text, bytes, most.depth_max, most.values_max,
+                              most.one_line != 0));
     *out = cJSON_ParseWithLength(text, (size_t)bytes);
     if (!*out)
         return hg_fail(log, HG_ERR_HOST_MEMORY, "%s: out of memory while reading JSON", label);

@@ -15,6 +15,7 @@ typedef struct hg_json_limits {
     uint32_t depth_max;  /* nested arrays and objects; 0: 64; at most 512 */
     uint64_t values_max; /* values and keys, which cost memory each; 0: 4 Mi */
     uint32_t repeats;    /* 1: an object may hold a key twice (the getters take the first) */
+    uint32_t one_line; /* 1: the text is a line, which label names: sentences give columns alone */
 } hg_json_limits;
 
 /*

@@ -20,6 +20,7 @@ typedef struct scan {
     const char *label;
     const uint8_t *text;
     uint64_t bytes, at;
+    int one_line;
     uint64_t values, values_max;
     uint32_t depth, depth_max;
     uint8_t open[HG_JSON_DEPTH_MAX]; /* '[' or '{' */
@@ -45,6 +46,10 @@ static hg_result wrong(const scan *s, const char *expected)
         snprintf(found, sizeof(found), "'%c'", s->text[s->at]);
     else
         snprintf(found, sizeof(found), "byte 0x%02X", s->text[s->at]);
+    if (s->one_line)
+        return hg_fail(s->log, HG_ERR_FILE,
+                       "%s: no valid JSON at column %llu: expected %s, found %s", s->label,
+                       (unsigned long long)column, expected, found);
     return hg_fail(s->log, HG_ERR_FILE,
                    "%s: no valid JSON at line %llu, column %llu: expected %s, found %s", s->label,
                    (unsigned long long)line, (unsigned long long)column, expected, found);
@@ -321,9 +326,9 @@ static hg_result judge_encoding(const scan *s)
 }
 
 hg_result hg_json_check_text(const hg_log *log, const char *label, const void *text, uint64_t bytes,
-                             uint32_t depth_max, uint64_t values_max)
+                             uint32_t depth_max, uint64_t values_max, int one_line)
 {
-    scan s = {.log = log, .label = label, .text = text, .bytes = bytes};
+    scan s = {.log = log, .label = label, .text = text, .bytes = bytes, .one_line = one_line};
     expect next = VALUE;
     hg_result res;
 

@@ -8,6 +8,6 @@
 enum { HG_JSON_DEPTH_MAX = 512 };
 
 hg_result hg_json_check_text(const hg_log *log, const char *label, const void *text, uint64_t bytes,
-                             uint32_t depth_max, uint64_t values_max);
+                             uint32_t depth_max, uint64_t values_max, int one_line);
 
 #endif

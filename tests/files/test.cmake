@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Readers of checkpoints: every reference case, good and bad, and hostile bytes of our own making.
 set(files_sources files/support.c files/torch_writer.c common/tensors.c)
-foreach(subject models bad damage torch json config resolve scan real)
+foreach(subject models bad damage torch json prompts config resolve scan real)
   set(files_more)
   if(subject STREQUAL "bad")
     set(files_more files/allocations.c)

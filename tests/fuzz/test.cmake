@@ -4,6 +4,8 @@ foreach(subject safetensors torch config)
   hg_add_fuzzer(${subject} SOURCES fuzz/fuzz_${subject}.c LIBRARIES hg_files hg_base
                 CORPUS ${CMAKE_CURRENT_SOURCE_DIR}/reference/bad MAX_BYTES 65536)
 endforeach()
+hg_add_fuzzer(prompts SOURCES fuzz/fuzz_prompts.c LIBRARIES hg_files hg_base
+              CORPUS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/seeds/prompts MAX_BYTES 4096)
 # Records of compare: the tools' reader.
 if(TARGET hg_command AND TARGET headgate_lib)
   set(record_parts hg_command hg_command_base headgate_lib)

@@ -13,6 +13,7 @@
 #include <headgate/diagnose.h>
 #include <headgate/engine.h>
 #include <headgate/model.h>
+#include <headgate/prompts.h>
 #include <headgate/session.h>
 #include <headgate/tokenizer.h>
 
