@@ -27,6 +27,23 @@ hg_op *hg_oplist_append(hg_oplist *list, hg_op_kind kind)
     return op;
 }
 
+hg_cost hg_op_cost(const hg_op *op)
+{
+    hg_cost cost = {0};
+
+    switch (op->kind) {
+    case HG_OP_DISPATCH:
+        return hg_kernels[op->kernel].cost(op->words, &op->reach, op->dtype);
+    case HG_OP_COPY:
+        cost.bytes = 2 * (double)op->bind[0].size_bytes;
+        break;
+    case HG_OP_FILL:
+        cost.bytes = (double)op->bind[0].size_bytes;
+        break;
+    }
+    return cost;
+}
+
 void hg_oplist_clear(hg_oplist *list)
 {
     list->count = 0;

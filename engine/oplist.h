@@ -27,6 +27,7 @@ typedef struct hg_op {
     uint32_t words[HG_PARAM_WORDS_MAX]; /* the params struct; HG_OP_FILL: words[0] */
     uint32_t bind_count;
     hg_bind bind[HG_BINDS_MAX]; /* HG_OP_COPY: destination, source; HG_OP_FILL: destination */
+    hg_reach reach;             /* of an attention; costs are told by it */
     int32_t layer;              /* -1: outside the layers */
     uint32_t stage_count;       /* 0: what it writes is a part of a later operation's stage, or
                                    nothing that anybody looks at */
@@ -38,6 +39,9 @@ typedef struct hg_oplist {
     uint32_t count, room;
     hg_result failed; /* the first failure of an append; run returns it */
 } hg_oplist;
+
+/* What the operation costs; of a copy or a fill the bytes alone. */
+hg_cost hg_op_cost(const hg_op *op);
 
 /* A new operation at the end, zeroed, layer -1. NULL when there is no memory (kept in failed). */
 hg_op *hg_oplist_append(hg_oplist *list, hg_op_kind kind);

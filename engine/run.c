@@ -63,7 +63,7 @@ static hg_result order(runner *r, const hg_bind *binds, const uint8_t *access, u
     return HG_OK;
 }
 
-static hg_result record_dispatch(runner *r, const hg_op *op, double *flops)
+static hg_result record_dispatch(runner *r, const hg_op *op)
 {
     hg_engine *e = r->engine;
     const hg_kernel *kernel = &hg_kernels[op->kernel];
@@ -81,7 +81,6 @@ static hg_result record_dispatch(runner *r, const hg_op *op, double *flops)
                        e->plan.device.selector, e->plan.limits.group_invocations);
     hg_plan_spec(&e->plan, variant, spec);
     variant->grid(op->words, spec, variant->threads, groups);
-    *flops = OP_FLOPS + kernel->flops(op->words);
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0)
         return HG_OK;
     HG_TRY(hg_plan_fold(&e->plan, groups));
@@ -99,7 +98,7 @@ static hg_result record_op(runner *r, const hg_op *op)
 {
     static const uint8_t copy_access[2] = {HG_ACCESS_W, HG_ACCESS_R};
     hg_engine *e = r->engine;
-    double flops = OP_FLOPS;
+    const hg_cost cost = hg_op_cost(op);
     hg_result res = HG_OK;
 
     if (!r->list) {
@@ -110,7 +109,7 @@ static hg_result record_op(runner *r, const hg_op *op)
         e->backend->mark(r->list, op->stage[0].name, UINT32_MAX);
     switch (op->kind) {
     case HG_OP_DISPATCH:
-        HG_TRY(record_dispatch(r, op, &flops));
+        HG_TRY(record_dispatch(r, op));
         break;
     case HG_OP_COPY:
         HG_TRY(order(r, op->bind, copy_access, 2));
@@ -122,7 +121,9 @@ static hg_result record_op(runner *r, const hg_op *op)
         e->backend->fill(r->list, op->bind[0], op->words[0]);
         break;
     }
-    r->list_flops += flops;
+    r->list_flops += OP_FLOPS + cost.flops;
+    e->counters.flops += cost.flops;
+    e->counters.memory_bytes += cost.bytes;
 out:
     return res;
 }

@@ -152,6 +152,26 @@ void hg_op_norm_rope(const hg_pen *pen, uint32_t heads, hg_bind x, hg_vector w, 
               (const uint32_t[3]){pen->tokens, heads, c->head_dim});
 }
 
+/* What each of the new tokens sees: its sequence up to itself, or the last `window` of that. */
+static hg_reach reach(const hg_pen *pen, uint32_t window)
+{
+    const hg_session *s = pen->session;
+    const uint32_t end = pen->past + pen->tokens;
+    uint32_t sequence = s->sequences ? hg_session_sequence_at(s, pen->past) : 0;
+    uint32_t begin = s->sequences ? s->starts[sequence] : 0, before = pen->past - begin;
+    hg_reach reach = {0};
+
+    if (window && before >= window)
+        before = window - 1;
+    reach.keys = (double)pen->tokens + before;
+    for (uint32_t row = pen->past; row < end; row++) {
+        if (s->sequences && row == s->starts[sequence + 1])
+            begin = s->starts[++sequence];
+        reach.pairs += window && row - begin >= window ? window : row - begin + 1;
+    }
+    return reach;
+}
+
 void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
 {
     const hg_session *s = pen->session;
@@ -178,6 +198,8 @@ void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
                              gated ? a->gates : none};
     hg_op *op = append(pen, HG_KERNEL_attention, HG_DTYPE_NONE, &p, binds);
 
+    if (op)
+        op->reach = reach(pen, c->window);
     set_stage(op, stage, 5, 0, (const uint32_t[3]){pen->tokens, c->heads, c->head_dim});
     if (gated || !m->gate_dim)
         set_stage(op, "attn_stats", 6, 0, (const uint32_t[3]){pen->tokens, c->heads, 2});

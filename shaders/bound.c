@@ -9,10 +9,11 @@
 /* The order of summation allows 64 + K / 64 for a sum; what is allowed here is a few times the
  * worst that the shapes show, which rounding errors of either sign keep far below. */
 static const double units[HG_KERNEL_COUNT] = {
-    [HG_KERNEL_embed_rows] = 0, [HG_KERNEL_rms_norm] = 12,    [HG_KERNEL_matmul] = 24,
-    [HG_KERNEL_matvec] = 12,    [HG_KERNEL_split_q_gate] = 0, [HG_KERNEL_norm_rope] = 16,
-    [HG_KERNEL_attention] = 16, [HG_KERNEL_attn_probs] = 8,   [HG_KERNEL_silu_mul] = 12,
-    [HG_KERNEL_add] = 1,        [HG_KERNEL_reduce_rows] = 4,  [HG_KERNEL_probe] = 8};
+    [HG_KERNEL_embed_rows] = 0,   [HG_KERNEL_rms_norm] = 12,    [HG_KERNEL_matmul] = 24,
+    [HG_KERNEL_matvec] = 12,      [HG_KERNEL_split_q_gate] = 0, [HG_KERNEL_norm_rope] = 16,
+    [HG_KERNEL_attention] = 16,   [HG_KERNEL_attn_probs] = 8,   [HG_KERNEL_silu_mul] = 12,
+    [HG_KERNEL_add] = 1,          [HG_KERNEL_reduce_rows] = 4,  [HG_KERNEL_probe] = 8,
+    [HG_KERNEL_ceiling_read] = 0, [HG_KERNEL_ceiling_copy] = 0, [HG_KERNEL_ceiling_mac] = 4};
 
 double hg_bound_units(hg_kernel_id kernel)
 {
@@ -42,6 +43,8 @@ double hg_bound_floor(hg_kernel_id kernel, const void *params, void *const *bind
     case HG_KERNEL_embed_rows:
     case HG_KERNEL_split_q_gate:
     case HG_KERNEL_probe:
+    case HG_KERNEL_ceiling_read:
+    case HG_KERNEL_ceiling_copy:
         return 0;
     case HG_KERNEL_norm_rope:
         if (!(rope->flags & 1u))

@@ -41,6 +41,7 @@ typedef enum hg_tier {
 
 /* struct hg_rms_norm_params { uint32_t rows; ... } and so on, one per PARAMS row. */
 #define U(name) uint32_t name;
+#define N(name) uint32_t name;
 #define F(name) float name;
 #define PARAMS(kernel, fields)                                                                     \
     struct hg_##kernel##_params {                                                                  \
@@ -48,11 +49,12 @@ typedef enum hg_tier {
     };
 #include "kernels.def"
 #undef U
+#undef N
 #undef F
 
 /* HG_KERNEL_rms_norm, ... */
 typedef enum hg_kernel_id {
-#define KERNEL(kernel, binds, cost) HG_KERNEL_##kernel,
+#define KERNEL(kernel, binds, flops, bytes) HG_KERNEL_##kernel,
 #include "kernels.def"
     HG_KERNEL_COUNT
 } hg_kernel_id;
@@ -81,6 +83,23 @@ typedef struct hg_ref_call {
     double *magnitude;
 } hg_ref_call;
 
+/* A word of the params. */
+typedef struct hg_field {
+    const char *name;
+    uint32_t is_size; /* 1: a number that tells the shape of a call */
+} hg_field;
+
+/* How far an attention looks, which its data tell and its params do not: scores per head, rows of
+ * the cache that are read. For costs alone. */
+typedef struct hg_reach {
+    double pairs, keys;
+} hg_reach;
+
+/* What a call costs: operations, and bytes with every operand counted once. */
+typedef struct hg_cost {
+    double flops, bytes;
+} hg_cost;
+
 typedef struct hg_kernel {
     const char *name;
     uint32_t bind_count;
@@ -89,7 +108,8 @@ typedef struct hg_kernel {
     uint32_t output; /* binding that magnitude describes: the first that is written */
     uint32_t (*ref_items)(const void *params);
     void (*ref)(const hg_ref_call *call);
-    double (*flops)(const void *params);
+    const hg_field *field; /* [param_bytes / 4] */
+    hg_cost (*cost)(const void *params, const hg_reach *reach, hg_dtype dtype);
 } hg_kernel;
 
 extern const hg_kernel hg_kernels[HG_KERNEL_COUNT];

@@ -10,42 +10,53 @@
 
 #include "grid.h"
 #include "modules.h"
+#include "panel.h"
 #include "reference/reference.h"
 
 /* Arguments here are names, and lists without commas. NOLINTBEGIN(bugprone-macro-parentheses) */
 
-#define KERNEL(kernel, binds, cost)                                                                \
-    static double flops_##kernel(const void *params)                                               \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
+    static hg_cost cost_##kernel(const void *params, const hg_reach *reach, hg_dtype dtype)        \
     {                                                                                              \
         const struct hg_##kernel##_params *p = params;                                             \
-        (void)p;                                                                                   \
-        return cost;                                                                               \
+        const double pairs = reach->pairs, keys = reach->keys, w = hg_dtype_bytes(dtype);          \
+        (void)p, (void)pairs, (void)keys, (void)w;                                                 \
+        return (hg_cost){flops, bytes};                                                            \
     }
 #include "kernels.def"
 
-#define KERNEL(kernel, binds, cost)                                                                \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
     _Static_assert(sizeof(struct hg_##kernel##_params) <= HG_PARAM_WORDS_MAX * sizeof(uint32_t),   \
                    #kernel ": the params do not fit into push constants");
 #include "kernels.def"
 
 /* The output is the first binding that is written: those only read stand before it. */
 #define B(access, type, name) +(HG_ACCESS_##access == HG_ACCESS_R)
-#define KERNEL(kernel, binds, cost) enum { OUTPUT_##kernel = 0 binds };
+#define KERNEL(kernel, binds, flops, bytes) enum { OUTPUT_##kernel = 0 binds };
 #include "kernels.def"
 #undef B
 
 #define B(access, type, name) +1
-#define KERNEL(kernel, binds, cost) enum { COUNT_##kernel = 0 binds };
+#define KERNEL(kernel, binds, flops, bytes) enum { COUNT_##kernel = 0 binds };
 #include "kernels.def"
 #undef B
 
+#define N(name) {#name, 1},
+#define U(name) {#name, 0},
+#define F(name) {#name, 0},
+#define PARAMS(kernel, fields) static const hg_field fields_##kernel[] = {fields};
+#include "kernels.def"
+#undef N
+#undef U
+#undef F
+
 const hg_kernel hg_kernels[HG_KERNEL_COUNT] = {
 #define B(access, type, name) {HG_ACCESS_##access, HG_BIND_##type, #name},
-#define KERNEL(kernel, binds, cost)                                                                \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
     {                                                                                              \
         #kernel,         COUNT_##kernel,  (uint32_t)sizeof(struct hg_##kernel##_params),           \
         {binds},         OUTPUT_##kernel, hg_ref_items_##kernel,                                   \
-        hg_ref_##kernel, flops_##kernel,                                                           \
+        hg_ref_##kernel, fields_##kernel, cost_##kernel,                                           \
     },
 #include "kernels.def"
 #undef B

@@ -60,7 +60,7 @@ static inline int32_t hg_truncate(float x)
 #define PARAMS(kernel, fields)
 #define SPECS(specs)
 /* HG_BODY and HG_BODY_SPEC come from the generated file (text.cmake). */
-#define KERNEL(kernel, binds, cost)                                                                \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
     static inline void HG_BODY(binds const struct hg_##kernel##_params *hg_p,                      \
                                HG_BODY_SPEC uint32_t hg_invocation)
 #define P (*hg_p)
@@ -89,13 +89,14 @@ static inline int32_t hg_truncate(float x)
 #define TYPE_w uint
 #define B(access, type, name) __global ACCESS_##access TYPE_##type *RESTRICT name,
 #define FIELD_U(name) uint name;
+#define FIELD_N(name) uint name;
 #define FIELD_F(name) float name;
 #define PARAMS(kernel, fields)                                                                     \
     struct hg_##kernel##_params {                                                                  \
         fields                                                                                     \
     };
 #define SPECS(specs)
-#define KERNEL(kernel, binds, cost)                                                                \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
     __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void hg_##kernel(                \
         binds const struct hg_##kernel##_params P)
 #define INVOCATION                                                                                 \
@@ -135,11 +136,12 @@ static inline int32_t hg_truncate(float x)
         TYPE_##type name[];                                                                        \
     };
 #define FIELD_U(name) uint name;
+#define FIELD_N(name) uint name;
 #define FIELD_F(name) float name;
 #define PARAMS(kernel, fields) layout(push_constant) uniform hg_push{fields} P;
 /* Tile numbers are macros here, set by the build. */
 #define SPECS(specs)
-#define KERNEL(kernel, binds, cost)                                                                \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
     binds layout(local_size_x = THREADS) in;                                                       \
     void main()
 #define INVOCATION                                                                                 \

@@ -8,7 +8,7 @@ set(dir ${CMAKE_CURRENT_SOURCE_DIR})
 set(out ${CMAKE_CURRENT_BINARY_DIR}/generated)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${dir}/kernels.def)
 # What a kernel text may include; touching one rebuilds all of them.
-set(pages ${dir}/page.h ${dir}/function.h ${dir}/weight.h ${dir}/norm.h)
+set(pages ${dir}/page.h ${dir}/function.h ${dir}/weight.h ${dir}/norm.h ${dir}/ceiling.h)
 
 # The table as a list of rows: no comments, no preprocessor lines, one line each.
 file(READ ${dir}/kernels.def table)
@@ -39,7 +39,7 @@ set(sources_done)
 foreach(row IN LISTS rows)
   if(row MATCHES "^PARAMS\\(([a-z0-9_]+), (.*)\\) ?$")
     # Inside a kernel F is a type; in a row it marks a field.
-    string(REGEX REPLACE "([ (,])([UF])\\(" "\\1FIELD_\\2(" params_${CMAKE_MATCH_1} "${row}")
+    string(REGEX REPLACE "([ (,])([UFN])\\(" "\\1FIELD_\\2(" params_${CMAKE_MATCH_1} "${row}")
   elseif(row MATCHES "^KERNEL\\(([a-z0-9_]+), (B\\(.*\\)), [^()]*\\) ?$")
     set(kernel ${CMAKE_MATCH_1})
     set(kernel_${kernel} "${row}")

@@ -219,6 +219,19 @@ const hg_shape hg_shapes[] = {
          .h_count = 3, .pool = 1, .pool_q = 3, .pool_k = 2, .inv_heads = 1.0f / 3.0f,
          .dst_stride = 19, .dst_head_stride = 250),
      .quick = 1},
+
+    {ROW(ceiling_read, "one", NORMAL, .rows = 1, .turns = 1)},
+    {ROW(ceiling_read, "odd", NORMAL, .rows = 21, .turns = 7), .quick = 1},
+    {ROW(ceiling_read, "nasty", NASTY, .rows = 3, .turns = 5), .quick = 1},
+    {ROW(ceiling_copy, "one", NORMAL, .rows = 1, .turns = 1)},
+    {ROW(ceiling_copy, "odd", NORMAL, .rows = 7, .turns = 3), .quick = 1},
+    {ROW(ceiling_copy, "nasty", NASTY, .rows = 5, .turns = 2), .quick = 1},
+    {ROW(ceiling_mac, "one", NORMAL, .rows = 1, .turns = 1, .a = -0.5f, .b = 1.0f)},
+    {ROW(ceiling_mac, "fused", NORMAL, .rows = 9, .turns = 3, .fused = 1, .a = -0.5f, .b = 0.7f),
+     .quick = 1},
+    {ROW(ceiling_mac, "nasty", NASTY, .rows = 6, .turns = 2, .a = -0.5f, .b = -3.0f), .quick = 1},
+    {ROW(ceiling_mac, "fused, nasty", NASTY, .rows = 5, .turns = 4, .fused = 1, .a = 0.5f,
+         .b = 1.3f)},
 };
 /* clang-format on */
 
@@ -370,6 +383,12 @@ uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
 
         return (uint64_t)p->probe.count * per_row[bind];
     }
+    case HG_KERNEL_ceiling_read:
+        return (uint64_t)p->ceiling_read.rows * (bind == 0 ? p->ceiling_read.turns : 1) * 64;
+    case HG_KERNEL_ceiling_copy:
+        return (uint64_t)p->ceiling_copy.rows * p->ceiling_copy.turns * 64;
+    case HG_KERNEL_ceiling_mac:
+        return (uint64_t)p->ceiling_mac.rows * 64;
     case HG_KERNEL_COUNT:
         break;
     }

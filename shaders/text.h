@@ -12,7 +12,7 @@
 #define PARAMS(kernel, fields)
 
 #define B(access, type, name) BIND_##name,
-#define KERNEL(kernel, binds, cost) enum { binds BIND_COUNT };
+#define KERNEL(kernel, binds, flops, bytes) enum { binds BIND_COUNT };
 #include "row.def"
 #undef B
 #undef KERNEL
@@ -38,7 +38,7 @@ void HG_TEXT_ENTRY(const hg_text_call *call)
         for (uint32_t group = call->group_begin; group < call->group_end; group++) {
             for (uint32_t lane = 0; lane < THREADS; lane++) {
 #define B(access, type, name) bind[BIND_##name],
-#define KERNEL(kernel, binds, cost)                                                                \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
     HG_BODY_ANY(binds params, spec, group *THREADS + HG_TEXT_LANE(lane));
 #include "row.def"
 #undef B
@@ -51,7 +51,8 @@ void HG_TEXT_ENTRY(const hg_text_call *call)
     for (uint32_t group = call->group_begin; group < call->group_end; group++) {
         for (uint32_t lane = 0; lane < THREADS; lane++) {
 #define B(access, type, name) bind[BIND_##name],
-#define KERNEL(kernel, binds, cost) HG_BODY(binds params, group *THREADS + HG_TEXT_LANE(lane));
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
+    HG_BODY(binds params, group *THREADS + HG_TEXT_LANE(lane));
 #include "row.def"
         }
     }

@@ -10,7 +10,7 @@
 
 #include "kernel.h"
 
-#define KERNEL(kernel, binds, cost)                                                                \
+#define KERNEL(kernel, binds, flops, bytes)                                                        \
     uint32_t hg_ref_items_##kernel(const void *params);                                            \
     void hg_ref_##kernel(const hg_ref_call *call);
 #include "kernels.def"

@@ -38,12 +38,13 @@ enum {
     DECORATION_BINDING = 33,
     DECORATION_DESCRIPTOR_SET = 34,
     DECORATION_NO_CONTRACTION = 42,
+    EXT_FMA = 50, /* of GLSL.std.450 */
     HEADER_WORDS = 5
 };
 
 typedef struct module {
     const char *name;
-    uint32_t float_ops, bare_ops, forbidden_ops, other_capabilities;
+    uint32_t float_ops, bare_ops, fused_ops, forbidden_ops, other_capabilities;
     uint32_t bindings, spec_ids, threads;
 } module;
 
@@ -85,13 +86,16 @@ static void instruction(module *m, const uint32_t *word, uint8_t *exact)
         m->float_ops++;
         m->bare_ops += !exact[word[2]];
         break;
+    case OP_EXT_INST:
+        m->fused_ops += word[4] == EXT_FMA;
+        m->forbidden_ops += word[4] != EXT_FMA;
+        break;
     case OP_F_DIV:
     case OP_F_REM:
     case OP_F_MOD:
     case OP_F_CONVERT:
     case OP_QUANTIZE:
     case OP_DOT:
-    case OP_EXT_INST:
         m->forbidden_ops++;
         break;
     default:
@@ -140,6 +144,8 @@ static void every_module_is_exact(void **state)
                 "%s: %u of %u float operations may be contracted, %u are of free precision, %u "
                 "capabilities beyond Shader",
                 m.name, m.bare_ops, m.float_ops, m.forbidden_ops, m.other_capabilities);
+        /* Of one kernel alone, which measures what a device can do and is told to by a param. */
+        assert_int_equal(m.fused_ops > 0, v->kernel == HG_KERNEL_ceiling_mac);
         assert_int_equal(m.threads, v->threads);
         assert_int_equal(m.bindings, (1u << hg_kernels[v->kernel].bind_count) - 1);
         assert_int_equal(m.spec_ids, 0); /* tile numbers are built in */

@@ -77,6 +77,9 @@ typedef struct hg_engine_counters {
     uint32_t struct_size;
     uint64_t dispatches, submits, barriers, copies, pipelines;
     uint64_t upload_bytes, readback_bytes;
+    /* Of everything that ran: arithmetic, and bytes of memory with every operand of an operation
+     * counted once. */
+    double flops, memory_bytes;
 } hg_engine_counters;
 HG_API void hg_engine_count(const hg_engine *engine, hg_engine_counters *out);
 
