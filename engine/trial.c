@@ -81,8 +81,10 @@ int hg_trial_make(hg_trial *trial, const hg_variant *variant, const hg_shape *sh
         trial->offset_bytes[kernel->output] = trial->offset_bytes[0];
     for (uint32_t b = 0; b < kernel->bind_count; b++) {
         bind[b] = hg_trial_bind(trial, b);
-        if (kernel->bind[b].access == HG_ACCESS_R)
+        if (hg_shape_is_input(shape, b))
             hg_shape_fill(shape, b, variant->dtype, bind[b]);
+        if (hg_shape_is_input(shape, b) && kernel->bind[b].access != HG_ACCESS_R)
+            hg_shape_flush(HG_DTYPE_F32, bind[b], elements[b]);
     }
     hg_trial_inputs_done(trial, elements);
     hg_shape_finish(shape, bind);

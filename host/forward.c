@@ -12,8 +12,25 @@
 static const hg_vector no_bias = {0, 0};
 
 /* Queries, keys and values of this piece: q into act.q, k and v behind the `past` rows of the
- * layer's cache. */
+ * layer's cache. One product, and what stands in its rows taken to its places. */
 static void project(const hg_pen *pen, const hg_layer *w)
+{
+    hg_session *s = pen->session;
+    const hg_activations *a = &s->act;
+    const hg_joined qkv = {
+        &w->qkv, w->qkv_bias, {&w->q_gate, &w->k, &w->v}, {w->q_bias, w->k_bias, w->v_bias}, 3};
+    const uint32_t stride = w->q_gate.rows + w->k.rows + w->v.rows;
+
+    hg_op_matmul_joined(pen, a->xn, &qkv, a->qkv,
+                        "qkv"); /* [T, heads * (head_dim + gate_dim) + k + v] */
+    hg_op_rope_queries(pen, a->qkv, stride, w->q_norm, a->q,
+                       a->z); /* [T, heads, head_dim] and [T, heads, gate_dim] */
+    hg_op_rope_keys(pen, a->qkv, stride, w->k_norm, hg_bind_all(s->k_cache[pen->layer]),
+                    hg_bind_all(s->v_cache[pen->layer])); /* [T, kv_heads, head_dim] */
+}
+
+/* The same with every stage by itself, the same bytes. */
+static void project_stages(const hg_pen *pen, const hg_layer *w)
 {
     hg_session *s = pen->session;
     const hg_config *c = &s->model->config;
@@ -72,12 +89,34 @@ static void keep_hidden(const hg_pen *pen, uint32_t index, hg_bind from)
 static void layer(const hg_pen *pen, const hg_layer *w)
 {
     const hg_activations *a = &pen->session->act;
+    const hg_joined gate_up = {
+        &w->gate_up, no_bias, {&w->mlp_gate, &w->mlp_up}, {no_bias, no_bias}, 2};
+
+    hg_op_rms_norm(pen, pen->tokens, a->x, w->attn_norm, a->xn, "attn_norm");
+    project(pen, w);
+    hg_op_attention(pen, pen->session->model->gate_dim > 0,
+                    "attn_out"); /* [T, heads, head_dim], gated */
+    keep(pen);
+    hg_op_matmul_add(pen, pen->tokens, a->attn, &w->o, w->o_bias, a->x,
+                     "attn_residual"); /* [T, hidden] */
+
+    hg_op_rms_norm(pen, pen->tokens, a->x, w->mlp_norm, a->xn, "mlp_norm");
+    hg_op_matmul_joined(pen, a->xn, &gate_up, a->gate_up, "gate_up"); /* [T, 2 * ffn] */
+    hg_op_silu_mul_rows(pen, a->gate_up, a->mlp_act, "mlp_act");      /* [T, ffn] */
+    hg_op_matmul_add(pen, pen->tokens, a->mlp_act, &w->mlp_down, no_bias, a->x,
+                     "residual"); /* [T, hidden] */
+}
+
+/* The same layer, an operation for every stage that somebody looks at, the same bytes. */
+static void layer_stages(const hg_pen *pen, const hg_layer *w)
+{
+    const hg_activations *a = &pen->session->act;
     const uint32_t tokens = pen->tokens;
 
     hg_op_rms_norm(pen, tokens, a->x, w->attn_norm, a->xn, "attn_norm");
-    project(pen, w);
+    project_stages(pen, w);
     /* The gate is a part of the kernel; who looks at stages sees the output before it as well. */
-    if (pen->session->params.tap && pen->session->model->gate_dim)
+    if (pen->session->model->gate_dim)
         hg_op_attention(pen, 0, "attn_ungated"); /* [T, heads, head_dim] */
     hg_op_attention(pen, pen->session->model->gate_dim > 0,
                     "attn_out"); /* [T, heads, head_dim], gated */
@@ -134,7 +173,10 @@ void hg_forward_append(hg_session *session, uint32_t past, uint32_t tokens)
     for (uint32_t i = 0; i < m->config.layers; i++) {
         keep_hidden(&pen, i, session->act.x);
         pen.layer = (int32_t)i;
-        layer(&pen, &m->layers[i]);
+        if (session->params.tap)
+            layer_stages(&pen, &m->layers[i]);
+        else
+            layer(&pen, &m->layers[i]);
         pen.layer = -1;
     }
     keep_hidden(&pen, m->config.layers + 1, session->act.x);

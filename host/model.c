@@ -6,6 +6,7 @@
 #include "model_weights.h"
 
 #include "check.h"
+#include "panel.h"
 #include "params.h"
 
 #include <stdio.h>
@@ -21,9 +22,10 @@ typedef struct slot {
     hg_vector *vector;
     const char *name;
     int32_t layer;
+    int is_done;
 } slot;
 
-enum { SLOTS_PER_LAYER = 15, SLOTS_OUTSIDE = 3, BLOCK_ROWS = 128 };
+enum { SLOTS_PER_LAYER = 15, SLOTS_OUTSIDE = 3, BLOCK_ROWS = 128, PARTS_MAX = 3 };
 
 static uint64_t element_bytes(hg_dtype dtype)
 {
@@ -39,29 +41,29 @@ static size_t list_slots(const hg_checkpoint *c, hg_model *m, slot *slots)
 {
     size_t n = 0;
 
-    slots[n++] = (slot){&c->embed, &m->embed, NULL, "embed_tokens", -1};
-    slots[n++] = (slot){&c->head, &m->head, NULL, "lm_head", -1};
-    slots[n++] = (slot){&c->final_norm, NULL, &m->final_norm, "norm", -1};
+    slots[n++] = (slot){&c->embed, &m->embed, NULL, "embed_tokens", -1, 0};
+    slots[n++] = (slot){&c->head, &m->head, NULL, "lm_head", -1, 0};
+    slots[n++] = (slot){&c->final_norm, NULL, &m->final_norm, "norm", -1, 0};
     for (uint32_t i = 0; i < c->config.layers; i++) {
         const hg_layer_weights *w = &c->layers[i];
         hg_layer *l = &m->layers[i];
         const int32_t layer = (int32_t)i;
 
-        slots[n++] = (slot){&w->attn_norm, NULL, &l->attn_norm, "attn_norm", layer};
-        slots[n++] = (slot){&w->q_norm, NULL, &l->q_norm, "q_norm", layer};
-        slots[n++] = (slot){&w->k_norm, NULL, &l->k_norm, "k_norm", layer};
-        slots[n++] = (slot){&w->mlp_norm, NULL, &l->mlp_norm, "mlp_norm", layer};
-        slots[n++] = (slot){&w->q_bias, NULL, &l->q_bias, "q_bias", layer};
-        slots[n++] = (slot){&w->k_bias, NULL, &l->k_bias, "k_bias", layer};
-        slots[n++] = (slot){&w->v_bias, NULL, &l->v_bias, "v_bias", layer};
-        slots[n++] = (slot){&w->o_bias, NULL, &l->o_bias, "o_bias", layer};
-        slots[n++] = (slot){&w->q_gate, &l->q_gate, NULL, "q_gate", layer};
-        slots[n++] = (slot){&w->k, &l->k, NULL, "k", layer};
-        slots[n++] = (slot){&w->v, &l->v, NULL, "v", layer};
-        slots[n++] = (slot){&w->o, &l->o, NULL, "o", layer};
-        slots[n++] = (slot){&w->mlp_gate, &l->mlp_gate, NULL, "mlp_gate", layer};
-        slots[n++] = (slot){&w->mlp_up, &l->mlp_up, NULL, "mlp_up", layer};
-        slots[n++] = (slot){&w->mlp_down, &l->mlp_down, NULL, "mlp_down", layer};
+        slots[n++] = (slot){&w->attn_norm, NULL, &l->attn_norm, "attn_norm", layer, 0};
+        slots[n++] = (slot){&w->q_norm, NULL, &l->q_norm, "q_norm", layer, 0};
+        slots[n++] = (slot){&w->k_norm, NULL, &l->k_norm, "k_norm", layer, 0};
+        slots[n++] = (slot){&w->mlp_norm, NULL, &l->mlp_norm, "mlp_norm", layer, 0};
+        slots[n++] = (slot){&w->q_bias, NULL, &l->q_bias, "q_bias", layer, 0};
+        slots[n++] = (slot){&w->k_bias, NULL, &l->k_bias, "k_bias", layer, 0};
+        slots[n++] = (slot){&w->v_bias, NULL, &l->v_bias, "v_bias", layer, 0};
+        slots[n++] = (slot){&w->o_bias, NULL, &l->o_bias, "o_bias", layer, 0};
+        slots[n++] = (slot){&w->q_gate, &l->q_gate, NULL, "q_gate", layer, 0};
+        slots[n++] = (slot){&w->k, &l->k, NULL, "k", layer, 0};
+        slots[n++] = (slot){&w->v, &l->v, NULL, "v", layer, 0};
+        slots[n++] = (slot){&w->o, &l->o, NULL, "o", layer, 0};
+        slots[n++] = (slot){&w->mlp_gate, &l->mlp_gate, NULL, "mlp_gate", layer, 0};
+        slots[n++] = (slot){&w->mlp_up, &l->mlp_up, NULL, "mlp_up", layer, 0};
+        slots[n++] = (slot){&w->mlp_down, &l->mlp_down, NULL, "mlp_down", layer, 0};
     }
     return n;
 }
@@ -142,28 +144,48 @@ static hg_result upload_vector(hg_model *m, const slot *s, hg_upload_counts *cou
     return res;
 }
 
-static hg_result upload_block(hg_model *m, const hg_checkpoint *c, const slot *s, hg_block *block,
-                              hg_upload_counts *counts)
+/* Rows [first, first + count) of a weight to row mem_row of a buffer. */
+static hg_result upload_rows(hg_model *m, const hg_checkpoint *c, const hg_weight *w,
+                             const hg_block *block, hg_upload_counts *counts)
 {
-    const hg_weight *w = s->from;
     const uint64_t row_bytes = (uint64_t)w->cols * element_bytes(w->dtype);
     const uint8_t *from = w->data + block->row_first * row_bytes;
-    char name[64];
     hg_result res = HG_OK;
 
-    if (s->layer < 0)
-        snprintf(name, sizeof(name), "weight.%s", s->name);
-    else
-        snprintf(name, sizeof(name), "weight.layer%02d.%s", s->layer, s->name);
-    HG_TRY(hg_buffer_create(m->engine, HG_MEM_WEIGHT, block->bytes, name, &block->mem));
-    HG_TRY(hg_upload_weight(m->engine, block->mem, 0, from, w->dtype,
+    HG_TRY(hg_upload_weight(m->engine, block->mem, block->mem_row * row_bytes, from, w->dtype,
                             (uint64_t)block->row_count * w->cols, counts));
     hg_checkpoint_release_pages(c, from, block->row_count * row_bytes);
 out:
     return res;
 }
 
-static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, const slot *s,
+/* A buffer for weights; layer -1: of none. */
+static hg_result create_buffer(hg_model *m, uint64_t bytes, const char *name, int32_t layer,
+                               hg_mem **out)
+{
+    char text[64];
+
+    if (layer < 0)
+        snprintf(text, sizeof(text), "weight.%s", name);
+    else
+        snprintf(text, sizeof(text), "weight.layer%02d.%s", layer, name);
+    return hg_buffer_create(m->engine, HG_MEM_WEIGHT, bytes, text, out);
+}
+
+static uint64_t whole_words(uint64_t bytes)
+{
+    return (bytes + 3) & ~UINT64_C(3);
+}
+
+static hg_result make_blocks(hg_model *m, hg_matrix *matrix, size_t count, const char *name)
+{
+    matrix->blocks = calloc(count, sizeof(*matrix->blocks));
+    if (!matrix->blocks)
+        return hg_fail(&m->log, HG_ERR_HOST_MEMORY, "no memory for the blocks of %s", name);
+    return HG_OK;
+}
+
+static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, slot *s,
                                hg_upload_counts *counts, uint64_t *done)
 {
     const uint64_t row_bytes = (uint64_t)s->from->cols * element_bytes(s->from->dtype);
@@ -180,21 +202,109 @@ static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, const slot *
                        s->name, (unsigned long long)row_bytes * BLOCK_ROWS,
                        m->engine->plan.device.selector,
                        (unsigned long long)hg_engine_block_bytes(m->engine));
-    matrix->blocks = calloc((size_t)((matrix->rows + most - 1) / most), sizeof(*matrix->blocks));
-    if (!matrix->blocks)
-        return hg_fail(&m->log, HG_ERR_HOST_MEMORY, "no memory for the blocks of %s", s->name);
+    HG_TRY(make_blocks(m, matrix, (size_t)((matrix->rows + most - 1) / most), s->name));
     for (uint32_t row = 0; row < matrix->rows;) {
         const uint32_t rows = matrix->rows - row < most ? matrix->rows - row : (uint32_t)most;
         hg_block *block = &matrix->blocks[matrix->block_count++];
 
-        *block = (hg_block){
-            .bytes = (rows * row_bytes + 3) & ~UINT64_C(3), .row_first = row, .row_count = rows};
-        HG_TRY(upload_block(m, c, s, block, counts));
+        *block =
+            (hg_block){.bytes = whole_words(rows * row_bytes), .row_first = row, .row_count = rows};
+        HG_TRY(create_buffer(m, block->bytes, s->name, s->layer, &block->mem));
+        HG_TRY(upload_rows(m, c, s->from, block, counts));
         *done += rows * row_bytes;
         row += rows;
     }
+    s->is_done = 1;
 out:
     return res;
+}
+
+/* Matrices that stand side by side as rows of one: a product with all of them is one operation. */
+typedef struct joint {
+    hg_matrix *whole;
+    hg_vector *bias; /* NULL: the parts have none in any model */
+    const char *name;
+    int32_t layer;
+    slot *parts[PARTS_MAX];
+    const hg_vector *part_bias[PARTS_MAX];
+    uint32_t part_count;
+} joint;
+
+/* Whether the parts have one type, begin at rows that every kernel can begin at, and fit one
+ * binding; and whether their biases do. */
+static int can_join(const hg_model *m, const joint *j)
+{
+    const hg_weight *first = j->parts[0]->from;
+    const uint64_t row_bytes = (uint64_t)first->cols * element_bytes(first->dtype);
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < j->part_count; i++) {
+        const hg_weight *w = j->parts[i]->from;
+        const int has_bias = j->bias && j->part_bias[i]->count;
+
+        if (!w->data || w->dtype != first->dtype || w->cols != first->cols ||
+            rows % HG_PANEL_ROWS || has_bias != (j->bias && j->part_bias[0]->count) ||
+            /* They stand next to one another in the buffer of vectors if nothing lies between. */
+            (has_bias && j->part_bias[i]->offset_bytes != j->part_bias[0]->offset_bytes + rows * 4))
+            return 0;
+        rows += w->rows;
+    }
+    return rows <= UINT32_MAX && rows * row_bytes <= hg_engine_block_bytes(m->engine);
+}
+
+static hg_result upload_joint(hg_model *m, const hg_checkpoint *c, joint *j,
+                              hg_upload_counts *counts, uint64_t *done)
+{
+    const hg_weight *first = j->parts[0]->from;
+    const uint64_t row_bytes = (uint64_t)first->cols * element_bytes(first->dtype);
+    hg_matrix *whole = j->whole;
+    hg_block *block = NULL;
+    hg_result res = HG_OK;
+
+    *whole = (hg_matrix){.dtype = first->dtype, .cols = first->cols};
+    for (uint32_t i = 0; i < j->part_count; i++)
+        whole->rows += j->parts[i]->from->rows;
+    HG_TRY(make_blocks(m, whole, 1, j->name));
+    block = &whole->blocks[0];
+    *block = (hg_block){.bytes = whole_words(whole->rows * row_bytes), .row_count = whole->rows};
+    HG_TRY(create_buffer(m, block->bytes, j->name, j->layer, &block->mem));
+    whole->block_count = 1;
+    if (j->bias && j->part_bias[0]->count)
+        *j->bias = (hg_vector){j->part_bias[0]->offset_bytes, whole->rows};
+    for (uint32_t i = 0, row = 0; i < j->part_count; i++) {
+        slot *s = j->parts[i];
+
+        HG_TRY(make_blocks(m, s->matrix, 1, s->name));
+        s->matrix->is_part = 1;
+        s->matrix->block_count = 1;
+        s->matrix->blocks[0] = (hg_block){
+            .mem = block->mem, .bytes = block->bytes, .row_count = s->from->rows, .mem_row = row};
+        HG_TRY(upload_rows(m, c, s->from, &s->matrix->blocks[0], counts));
+        *done += s->from->rows * row_bytes;
+        row += s->from->rows;
+        s->is_done = 1;
+    }
+out:
+    return res;
+}
+
+/* The joints of the layer that a slot belongs to: those whose first part it is. */
+static int find_joint(hg_model *m, slot *slots, size_t count, size_t at, joint *out)
+{
+    slot *s = &slots[at];
+    hg_layer *l = s->layer < 0 ? NULL : &m->layers[s->layer];
+
+    if (!l || s->is_done)
+        return 0;
+    if (s->matrix == &l->q_gate && at + 2 < count)
+        *out = (joint){&l->qkv,  &l->qkv_bias,      "qkv",
+                       s->layer, {s, s + 1, s + 2}, {&l->q_bias, &l->k_bias, &l->v_bias},
+                       3};
+    else if (s->matrix == &l->mlp_gate && at + 1 < count)
+        *out = (joint){&l->gate_up, NULL, "gate_up", s->layer, {s, s + 1}, {NULL}, 2};
+    else
+        return 0;
+    return can_join(m, out);
 }
 
 static hg_result check_budget(hg_model *m, uint64_t needed)
@@ -231,7 +341,7 @@ static hg_result judge_counts(const hg_model *m, const hg_upload_counts *counts)
     return HG_OK;
 }
 
-static hg_result upload_all(hg_model *m, const hg_checkpoint *c, const slot *slots, size_t count,
+static hg_result upload_all(hg_model *m, const hg_checkpoint *c, slot *slots, size_t count,
                             const hg_progress *progress)
 {
     hg_upload_counts counts = {0};
@@ -243,10 +353,14 @@ static hg_result upload_all(hg_model *m, const hg_checkpoint *c, const slot *slo
     HG_TRY(check_budget(m, total));
     HG_TRY(hg_buffer_create(m->engine, HG_MEM_WEIGHT, vector_bytes, "weight.vectors", &m->vectors));
     for (size_t i = 0; i < count; i++) {
-        if (!slots[i].from->data)
+        joint joined;
+
+        if (!slots[i].from->data || slots[i].is_done)
             continue;
         if (slots[i].vector)
             HG_TRY(upload_vector(m, &slots[i], &counts));
+        else if (find_joint(m, slots, count, i, &joined))
+            HG_TRY(upload_joint(m, c, &joined, &counts, &done));
         else
             HG_TRY(upload_matrix(m, c, &slots[i], &counts, &done));
         if (progress->step && progress->step(progress->user, "upload", done, total) != 0) {
@@ -301,7 +415,7 @@ out:
 
 static void free_matrix(hg_engine *engine, hg_matrix *matrix)
 {
-    for (uint32_t b = 0; b < matrix->block_count; b++)
+    for (uint32_t b = 0; b < matrix->block_count && !matrix->is_part; b++)
         hg_buffer_free(engine, &matrix->blocks[b].mem);
     free(matrix->blocks);
 }
@@ -314,8 +428,8 @@ void hg_model_free(hg_model **model)
         return;
     for (uint32_t i = 0; m->layers && i < m->config.layers; i++) {
         hg_layer *l = &m->layers[i];
-        hg_matrix *const matrices[] = {&l->q_gate,   &l->k,      &l->v,       &l->o,
-                                       &l->mlp_gate, &l->mlp_up, &l->mlp_down};
+        hg_matrix *const matrices[] = {&l->q_gate, &l->k,        &l->v,   &l->o,      &l->mlp_gate,
+                                       &l->mlp_up, &l->mlp_down, &l->qkv, &l->gate_up};
 
         for (size_t j = 0; j < sizeof(matrices) / sizeof(matrices[0]); j++)
             free_matrix(m->engine, matrices[j]);

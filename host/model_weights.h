@@ -13,6 +13,7 @@ typedef struct hg_block {
     hg_mem *mem;
     uint64_t bytes;
     uint32_t row_first, row_count;
+    uint32_t mem_row; /* where row_first stands in mem: above 0 in a part of a joined matrix */
 } hg_block;
 
 typedef struct hg_matrix {
@@ -20,6 +21,7 @@ typedef struct hg_matrix {
     uint32_t rows, cols; /* [rows, cols]; y = x w^T has `rows` columns */
     uint32_t block_count;
     hg_block *blocks; /* NULL: the model has no such matrix */
+    int is_part;      /* the buffer belongs to the joined matrix */
 } hg_matrix;
 
 /* [count] f32 inside hg_model.vectors. count 0: the model has none. */
@@ -36,6 +38,10 @@ typedef struct hg_layer {
     hg_matrix o;      /* [hidden, heads * head_dim] */
     hg_matrix mlp_gate, mlp_up; /* [ffn, hidden] */
     hg_matrix mlp_down;         /* [hidden, ffn] */
+    /* The same weights once more as one matrix, where they can stand side by side in one buffer:
+     * q_gate, k and v; mlp_gate and mlp_up. blocks NULL: they cannot. */
+    hg_matrix qkv, gate_up;
+    hg_vector qkv_bias; /* count 0: none */
 } hg_layer;
 
 struct hg_model {

@@ -90,8 +90,15 @@ void hg_op_rms_norm(const hg_pen *pen, uint32_t rows, hg_bind x, hg_vector w, hg
               (const uint32_t[3]){rows, c->hidden, 0});
 }
 
-void hg_op_matmul(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *w, hg_vector bias,
-                  hg_bind y, uint32_t y_row, const char *stage)
+/* Where the products of a matrix go: element [r, c] to y[offset + r * stride + c]. */
+typedef struct place {
+    hg_bind y;
+    uint32_t stride, offset;
+    int is_added; /* to what is there */
+} place;
+
+static void append_product(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *w,
+                           hg_vector bias, const place *to, const char *stage)
 {
     /* The two rows of the table have the same params on purpose. */
     const hg_kernel_id kernel = rows <= MATVEC_ROWS_MAX ? HG_KERNEL_matvec : HG_KERNEL_matmul;
@@ -101,19 +108,53 @@ void hg_op_matmul(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *
         const struct hg_matmul_params p = {.rows = rows,
                                            .k = w->cols,
                                            .cols = block->row_count,
-                                           .y_stride = w->rows,
-                                           .y_offset = y_row * w->rows + block->row_first,
-                                           .flags = bias.count ? 1u : 0u};
+                                           .w_offset = block->mem_row * w->cols,
+                                           .y_stride = to->stride,
+                                           .y_offset = to->offset + block->row_first,
+                                           .flags =
+                                               (bias.count ? 1u : 0u) | (to->is_added ? 2u : 0u)};
         /* Row blocks are multiples of 128 rows (model.c), so that this offset keeps the alignment
          * of bindings. */
         const hg_vector part = {bias.offset_bytes + (uint64_t)block->row_first * 4,
                                 bias.count ? block->row_count : 0};
-        const hg_bind binds[] = {x, {block->mem, 0, block->bytes}, vector_bind(pen, part), y};
+        const hg_bind binds[] = {x, {block->mem, 0, block->bytes}, vector_bind(pen, part), to->y};
         hg_op *op = append(pen, kernel, w->dtype, &p, binds);
 
         if (b + 1 == w->block_count)
-            set_stage(op, stage, 3, (uint64_t)y_row * w->rows,
-                      (const uint32_t[3]){rows, w->rows, 0});
+            set_stage(op, stage, 3, to->offset, (const uint32_t[3]){rows, w->rows, 0});
+    }
+}
+
+void hg_op_matmul(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *w, hg_vector bias,
+                  hg_bind y, uint32_t y_row, const char *stage)
+{
+    const place to = {y, w->rows, y_row * w->rows, 0};
+
+    append_product(pen, rows, x, w, bias, &to, stage);
+}
+
+void hg_op_matmul_add(const hg_pen *pen, uint32_t rows, hg_bind x, const hg_matrix *w,
+                      hg_vector bias, hg_bind y, const char *stage)
+{
+    const place to = {y, w->rows, 0, 1};
+
+    append_product(pen, rows, x, w, bias, &to, stage);
+}
+
+void hg_op_matmul_joined(const hg_pen *pen, hg_bind x, const hg_joined *w, hg_bind y,
+                         const char *stage)
+{
+    place to = {.y = y};
+
+    for (uint32_t i = 0; i < w->part_count; i++)
+        to.stride += w->parts[i]->rows;
+    if (w->whole->block_count) {
+        append_product(pen, pen->tokens, x, w->whole, w->bias, &to, stage);
+        return;
+    }
+    for (uint32_t i = 0; i < w->part_count; i++) {
+        append_product(pen, pen->tokens, x, w->parts[i], w->part_bias[i], &to, stage);
+        to.offset += w->parts[i]->rows;
     }
 }
 
@@ -172,6 +213,55 @@ static hg_reach reach(const hg_pen *pen, uint32_t window)
     return reach;
 }
 
+void hg_op_rope_queries(const hg_pen *pen, hg_bind qkv, uint32_t qkv_stride, hg_vector w, hg_bind q,
+                        hg_bind z)
+{
+    const hg_model *m = pen->session->model;
+    const hg_config *c = &m->config;
+    /* The published checkpoints keep each KV group's gate rows behind its query rows. */
+    const uint32_t share = m->gate_layout == HG_GATE_LAYOUT_GROUPED ? c->heads / c->kv_heads : 1;
+    const struct hg_rope_heads_params p = {.tokens = pen->tokens,
+                                           .heads = c->heads,
+                                           .head_dim = c->head_dim,
+                                           .eps = c->eps,
+                                           .inv_dim = (float)(1.0 / c->head_dim),
+                                           .flags = w.count ? 1u : 0u,
+                                           .x_stride = qkv_stride,
+                                           .group_heads = share,
+                                           .group_stride = share * (c->head_dim + m->gate_dim),
+                                           .copy_dim = m->gate_dim,
+                                           .copy_offset = share * c->head_dim};
+    const hg_bind binds[] = {qkv, vector_bind(pen, w), upload(pen->session->rope_up), q, z};
+
+    set_stage(append(pen, HG_KERNEL_rope_heads, HG_DTYPE_NONE, &p, binds), "q_rope", 3, 0,
+              (const uint32_t[3]){pen->tokens, p.heads, p.head_dim});
+}
+
+void hg_op_rope_keys(const hg_pen *pen, hg_bind qkv, uint32_t qkv_stride, hg_vector w,
+                     hg_bind k_cache, hg_bind v_cache)
+{
+    const hg_config *c = &pen->session->model->config;
+    const uint32_t width = c->kv_heads * c->head_dim;
+    const struct hg_rope_heads_params p = {.tokens = pen->tokens,
+                                           .heads = c->kv_heads,
+                                           .head_dim = c->head_dim,
+                                           .y_row = pen->past,
+                                           .eps = c->eps,
+                                           .inv_dim = (float)(1.0 / c->head_dim),
+                                           .flags = w.count ? 1u : 0u,
+                                           .x_stride = qkv_stride,
+                                           .x_offset = qkv_stride - 2 * width,
+                                           .group_heads = c->kv_heads,
+                                           .copy_dim = c->head_dim,
+                                           .copy_offset = width,
+                                           .copy_row = pen->past};
+    const hg_bind binds[] = {qkv, vector_bind(pen, w), upload(pen->session->rope_up), k_cache,
+                             v_cache};
+
+    set_stage(append(pen, HG_KERNEL_rope_heads, HG_DTYPE_NONE, &p, binds), "k_rope", 3,
+              (uint64_t)pen->past * width, (const uint32_t[3]){pen->tokens, p.heads, p.head_dim});
+}
+
 void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
 {
     const hg_session *s = pen->session;
@@ -210,8 +300,19 @@ void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
 void hg_op_silu_mul(const hg_pen *pen, hg_bind a, hg_bind b, hg_bind y, const char *stage)
 {
     const uint32_t ffn = pen->session->model->config.ffn;
-    const struct hg_silu_mul_params p = {.count = pen->tokens * ffn};
+    const struct hg_silu_mul_params p = {.rows = pen->tokens, .cols = ffn, .stride = ffn};
     const hg_bind binds[] = {a, b, y};
+
+    set_stage(append(pen, HG_KERNEL_silu_mul, HG_DTYPE_NONE, &p, binds), stage, 2, 0,
+              (const uint32_t[3]){pen->tokens, ffn, 0});
+}
+
+void hg_op_silu_mul_rows(const hg_pen *pen, hg_bind gate_up, hg_bind y, const char *stage)
+{
+    const uint32_t ffn = pen->session->model->config.ffn;
+    const struct hg_silu_mul_params p = {
+        .rows = pen->tokens, .cols = ffn, .stride = 2 * ffn, .b_offset = ffn};
+    const hg_bind binds[] = {gate_up, gate_up, y};
 
     set_stage(append(pen, HG_KERNEL_silu_mul, HG_DTYPE_NONE, &p, binds), stage, 2, 0,
               (const uint32_t[3]){pen->tokens, ffn, 0});

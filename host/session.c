@@ -27,18 +27,30 @@ static uint64_t align256(uint64_t bytes)
 /* Elements per token (logits: per row) of every activation, in the order of hg_activations. */
 enum { ACTIVATIONS = sizeof(hg_activations) / sizeof(hg_bind) };
 
-static void activation_widths(const hg_model_info *c, hg_logits_kind logits,
+static void activation_widths(const hg_model_info *c, hg_logits_kind logits, int tapped,
                               uint64_t width[ACTIVATIONS])
 {
     const uint64_t heads = c->heads, q = heads * c->head_dim, gates = heads * c->gate_dim;
-    const uint64_t widths[ACTIVATIONS] = {c->hidden, c->hidden,
-                                          q + gates, q,
-                                          gates,     (uint64_t)c->kv_heads * c->head_dim,
-                                          q,         heads * 2,
-                                          gates,     c->hidden,
-                                          c->ffn,    c->ffn,
-                                          c->ffn,    c->hidden,
-                                          c->hidden, logits == HG_LOGITS_NONE ? 0 : c->vocab};
+    const uint64_t kv = (uint64_t)c->kv_heads * c->head_dim, ffn = c->ffn;
+    const uint64_t fused = !tapped, apart = tapped != 0;
+    const uint64_t widths[ACTIVATIONS] = {c->hidden,
+                                          c->hidden,
+                                          fused * (q + gates + 2 * kv),
+                                          apart * (q + gates),
+                                          q,
+                                          gates,
+                                          apart * kv,
+                                          q,
+                                          heads * 2,
+                                          gates,
+                                          apart * c->hidden,
+                                          fused * 2 * ffn,
+                                          apart * ffn,
+                                          apart * ffn,
+                                          ffn,
+                                          c->hidden,
+                                          c->hidden,
+                                          logits == HG_LOGITS_NONE ? 0 : c->vocab};
 
     memcpy(width, widths, sizeof(widths));
 }
@@ -52,13 +64,13 @@ static uint64_t activation_rows(size_t i, hg_logits_kind logits, uint32_t piece,
     return of_last ? last_room : piece;
 }
 
-static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, uint32_t piece,
-                            uint32_t last_room, uint64_t *largest)
+static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, int tapped,
+                            uint32_t piece, uint32_t last_room, uint64_t *largest)
 {
     uint64_t width[ACTIVATIONS], total = 0;
 
     *largest = 0;
-    activation_widths(info, logits, width);
+    activation_widths(info, logits, tapped, width);
     for (size_t i = 0; i < ACTIVATIONS; i++) {
         const uint64_t rows = activation_rows(i, logits, piece, last_room);
         const uint64_t bytes = align256(width[i] * rows * 4 + 4);
@@ -81,7 +93,7 @@ uint64_t hg_model_device_bytes(const hg_model_info *theirs, uint32_t tokens,
     kept = (uint64_t)captured_layers * tokens * info.heads *
            ((uint64_t)info.head_dim + 2 + info.gate_dim) * 4;
     return info.weight_bytes + kv + kept +
-           arena_bytes(&info, HG_LOGITS_LAST, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS, 1,
+           arena_bytes(&info, HG_LOGITS_LAST, 0, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS, 1,
                        &largest);
 }
 
@@ -104,9 +116,10 @@ uint64_t hg_session_bytes(const hg_model *model, const hg_session_params *params
         floats += (uint64_t)c->hidden * (c->layers + 2);
         *row_floats = c->hidden > *row_floats ? c->hidden : *row_floats;
     }
-    return floats * 4 * tokens +
-           arena_bytes(&model->info, params->logits, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
-                       params->logits == HG_LOGITS_LAST ? LAST_ROWS_MAX : 1, &largest);
+    return floats * 4 * tokens + arena_bytes(&model->info, params->logits, params->tap != NULL,
+                                             tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
+                                             params->logits == HG_LOGITS_LAST ? LAST_ROWS_MAX : 1,
+                                             &largest);
 }
 
 /* The longest piece whose activations fit the device's bindings and allocations. */
@@ -118,7 +131,8 @@ static hg_result choose_piece(hg_session *s)
     uint64_t largest, total;
 
     for (;; piece = (piece + 1) / 2) {
-        total = arena_bytes(&s->model->info, s->params.logits, piece, s->last_room, &largest);
+        total = arena_bytes(&s->model->info, s->params.logits, s->params.tap != NULL, piece,
+                            s->last_room, &largest);
         if (largest <= limits->binding_bytes && total <= limits->alloc_bytes)
             break;
         if (piece == 1)
@@ -140,11 +154,11 @@ static hg_result create_arena(hg_session *s)
     hg_result res = HG_OK;
 
     HG_TRY(choose_piece(s));
-    HG_TRY(hg_buffer_create(
-        s->engine, HG_MEM_SCRATCH,
-        arena_bytes(&s->model->info, s->params.logits, s->piece, s->last_room, &largest),
-        "activations", &s->arena));
-    activation_widths(&s->model->info, s->params.logits, width);
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_SCRATCH,
+                            arena_bytes(&s->model->info, s->params.logits, s->params.tap != NULL,
+                                        s->piece, s->last_room, &largest),
+                            "activations", &s->arena));
+    activation_widths(&s->model->info, s->params.logits, s->params.tap != NULL, width);
     for (size_t i = 0; i < ACTIVATIONS; i++) {
         const uint64_t rows = activation_rows(i, s->params.logits, s->piece, s->last_room);
 

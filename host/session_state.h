@@ -8,20 +8,23 @@
 
 #include "model_weights.h"
 
-/* Buffers of one piece of `piece` tokens, ranges of one arena. All f32. */
+/* Buffers of one piece of `piece` tokens, ranges of one arena. All f32. Those of the page under
+ * taps and those of the page without (forward.c) have no elements where the other is run. */
 typedef struct hg_activations {
-    hg_bind x;        /* [piece, hidden]: the residual stream */
-    hg_bind xn;       /* [piece, hidden] */
-    hg_bind qg;       /* [piece, heads * (head_dim + gate_dim)] */
-    hg_bind q;        /* [piece, heads, head_dim] */
-    hg_bind z;        /* [piece, heads, gate_dim]: gates before the sigmoid */
-    hg_bind k;        /* [piece, kv_heads, head_dim]: before rope */
-    hg_bind attn;     /* [piece, heads, head_dim] */
-    hg_bind stats;    /* [piece, heads, 2] */
-    hg_bind gates;    /* [piece, heads, gate_dim] */
-    hg_bind proj;     /* [piece, hidden] */
-    hg_bind mlp_gate; /* [piece, ffn] */
-    hg_bind mlp_up;   /* [piece, ffn] */
+    hg_bind x;       /* [piece, hidden]: the residual stream */
+    hg_bind xn;      /* [piece, hidden] */
+    hg_bind qkv;     /* [piece, heads * (head_dim + gate_dim) + 2 * kv_heads * head_dim]: no taps */
+    hg_bind qg;      /* [piece, heads * (head_dim + gate_dim)]: taps */
+    hg_bind q;       /* [piece, heads, head_dim] */
+    hg_bind z;       /* [piece, heads, gate_dim]: gates before the sigmoid */
+    hg_bind k;       /* [piece, kv_heads, head_dim]: before rope; taps */
+    hg_bind attn;    /* [piece, heads, head_dim] */
+    hg_bind stats;   /* [piece, heads, 2] */
+    hg_bind gates;   /* [piece, heads, gate_dim] */
+    hg_bind proj;    /* [piece, hidden]: taps */
+    hg_bind gate_up; /* [piece, 2 * ffn]: no taps */
+    hg_bind mlp_gate; /* [piece, ffn]: taps */
+    hg_bind mlp_up;   /* [piece, ffn]: taps */
     hg_bind mlp_act;  /* [piece, ffn] */
     hg_bind last;     /* [last_room, hidden]: rows of tokens that end their sequence */
     hg_bind final;    /* [piece, hidden]: after the final norm */

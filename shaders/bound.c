@@ -9,11 +9,12 @@
 /* The order of summation allows 64 + K / 64 for a sum; what is allowed here is a few times the
  * worst that the shapes show, which rounding errors of either sign keep far below. */
 static const double units[HG_KERNEL_COUNT] = {
-    [HG_KERNEL_embed_rows] = 0,   [HG_KERNEL_rms_norm] = 12,    [HG_KERNEL_matmul] = 24,
-    [HG_KERNEL_matvec] = 12,      [HG_KERNEL_split_q_gate] = 0, [HG_KERNEL_norm_rope] = 16,
-    [HG_KERNEL_attention] = 16,   [HG_KERNEL_attn_probs] = 8,   [HG_KERNEL_silu_mul] = 12,
-    [HG_KERNEL_add] = 1,          [HG_KERNEL_reduce_rows] = 4,  [HG_KERNEL_probe] = 8,
-    [HG_KERNEL_ceiling_read] = 0, [HG_KERNEL_ceiling_copy] = 0, [HG_KERNEL_ceiling_mac] = 4};
+    [HG_KERNEL_embed_rows] = 0,  [HG_KERNEL_rms_norm] = 12,    [HG_KERNEL_matmul] = 24,
+    [HG_KERNEL_matvec] = 12,     [HG_KERNEL_split_q_gate] = 0, [HG_KERNEL_norm_rope] = 16,
+    [HG_KERNEL_rope_heads] = 16, [HG_KERNEL_attention] = 16,   [HG_KERNEL_attn_probs] = 8,
+    [HG_KERNEL_silu_mul] = 12,   [HG_KERNEL_add] = 1,          [HG_KERNEL_reduce_rows] = 4,
+    [HG_KERNEL_probe] = 8,       [HG_KERNEL_ceiling_read] = 0, [HG_KERNEL_ceiling_copy] = 0,
+    [HG_KERNEL_ceiling_mac] = 4};
 
 double hg_bound_units(hg_kernel_id kernel)
 {
@@ -38,6 +39,7 @@ double hg_bound_floor(hg_kernel_id kernel, const void *params, void *const *bind
                       const uint64_t *bind_elements)
 {
     const struct hg_norm_rope_params *rope = params;
+    const struct hg_rope_heads_params *heads = params;
 
     switch (kernel) {
     case HG_KERNEL_embed_rows:
@@ -48,6 +50,10 @@ double hg_bound_floor(hg_kernel_id kernel, const void *params, void *const *bind
         return 0;
     case HG_KERNEL_norm_rope:
         if (!(rope->flags & 1u))
+            return 0x1p-49;
+        return 0x1p-49 * (1 + largest(bind[1], bind_elements[1]));
+    case HG_KERNEL_rope_heads:
+        if (!(heads->flags & 1u))
             return 0x1p-49;
         /* fall through */
     case HG_KERNEL_rms_norm:

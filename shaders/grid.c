@@ -37,11 +37,12 @@ GRID(tiles_matvec, matvec, p->rows *divide_up(p->cols, spec[0]))
 GRID(elements_split_q_gate, split_q_gate,
      (uint64_t)p->tokens * p->heads * ((uint64_t)p->head_dim + p->gate_dim))
 GRID(rows_norm_rope, norm_rope, (uint64_t)p->tokens * p->heads)
+GRID(rows_rope_heads, rope_heads, (uint64_t)p->tokens * p->heads)
 GRID(rows_attention, attention, (uint64_t)p->tokens * p->heads)
 GRID(cells_attn_probs, attn_probs,
      (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *
          divide_up(divide_up(p->k_count, p->pool_k), spec[0]))
-GRID(elements_silu_mul, silu_mul, p->count)
+GRID(elements_silu_mul, silu_mul, (uint64_t)p->rows * p->cols)
 GRID(elements_add, add, p->count)
 GRID(rows_reduce_rows, reduce_rows, p->rows)
 GRID(rows_probe, probe, p->count)

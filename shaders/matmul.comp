@@ -102,7 +102,12 @@
             FOR(c, COLS,
                 if (col_first + c < P.cols) {
                     F sum = total[r][c] + added[c];
-                    y[to + c] = ST(sum);
+                    sum = ST(sum);
+                    if ((P.flags & 2u) != 0u) {
+                        sum = sum + y[to + c];
+                        sum = ST(sum);
+                    }
+                    y[to + c] = sum;
                 })
         })
 }

@@ -53,7 +53,13 @@
     }
     FOR(c, COLS,
         if (col_first + c < P.cols) {
+            uint to = row * P.y_stride + P.y_offset + col_first + c;
             F sum = total[c] + added[c];
-            y[row * P.y_stride + P.y_offset + col_first + c] = ST(sum);
+            sum = ST(sum);
+            if ((P.flags & 2u) != 0u) {
+                sum = sum + y[to];
+                sum = ST(sum);
+            }
+            y[to] = sum;
         })
 }

@@ -50,6 +50,11 @@ extern const uint32_t hg_shape_count;
 /* Elements of a binding: those that the call may touch, and at an output a few that it must not. */
 uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind);
 
+/* 1: the call reads what stands there before: bindings that are only read, and a y that is added
+ * to.
+ */
+int hg_shape_is_input(const hg_shape *shape, uint32_t bind);
+
 /* 0: a call that weights of this type cannot have (panels at an offset). */
 int hg_shape_applies(const hg_shape *shape, hg_dtype dtype);
 

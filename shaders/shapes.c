@@ -189,12 +189,12 @@ const hg_shape hg_shapes[] = {
          .dst_head_stride = 400),
      .quick = 1},
 
-    {ROW(silu_mul, "one", NORMAL, .count = 1)},
-    {ROW(silu_mul, "1027", NORMAL, .count = 1027), .quick = 1},
-    {ROW(silu_mul, "nasty", NASTY, .count = 2049), .quick = 1},
-    {ROW(silu_mul, "large", LARGE, .count = 130)},
-    {ROW(silu_mul, "edge", EDGE, .count = 129)},
-    {ROW(silu_mul, "zero", ZERO, .count = 65)},
+    {ROW(silu_mul, "one", NORMAL, .rows = 1, .cols = 1, .stride = 1)},
+    {ROW(silu_mul, "1027", NORMAL, .rows = 1, .cols = 1027, .stride = 1027), .quick = 1},
+    {ROW(silu_mul, "nasty", NASTY, .rows = 1, .cols = 2049, .stride = 2049), .quick = 1},
+    {ROW(silu_mul, "large", LARGE, .rows = 1, .cols = 130, .stride = 130)},
+    {ROW(silu_mul, "edge", EDGE, .rows = 1, .cols = 129, .stride = 129)},
+    {ROW(silu_mul, "zero", ZERO, .rows = 1, .cols = 65, .stride = 65)},
 
     {ROW(add, "one", NORMAL, .count = 1)},
     {ROW(add, "1000", NORMAL, .count = 1000), .quick = 1},
@@ -232,6 +232,34 @@ const hg_shape hg_shapes[] = {
     {ROW(ceiling_mac, "nasty", NASTY, .rows = 6, .turns = 2, .a = -0.5f, .b = -3.0f), .quick = 1},
     {ROW(ceiling_mac, "fused, nasty", NASTY, .rows = 5, .turns = 4, .fused = 1, .a = 0.5f,
          .b = 1.3f)},
+    /* New ones here: the numbers of a shape come from its place. */
+    {ROW(silu_mul, "gate and up in one row", NORMAL, .rows = 7, .cols = 33, .stride = 70,
+         .b_offset = 35),
+     .quick = 1},
+    {ROW(matmul, "added to y", NORMAL, .rows = 13, .k = 70, .cols = 45, .y_stride = 45, .flags = 2),
+     .quick = 1},
+    {ROW(matmul, "bias, added to y, nasty", NASTY, .rows = 9, .k = 129, .cols = 31, .y_stride = 40,
+         .y_offset = 3, .flags = 3)},
+    {ROW(matvec, "added to y", NORMAL, .rows = 2, .k = 140, .cols = 70, .y_stride = 70, .flags = 2),
+     .quick = 1},
+    {ROW(matvec, "bias, added to y, edge", EDGE, .rows = 1, .k = 65, .cols = 33, .y_stride = 33,
+         .flags = 3)},
+    {ROW(rope_heads, "queries, no gate", NORMAL, .tokens = 5, .heads = 3, HEAD(10), .eps = 1e-6f,
+         .flags = 1, .x_stride = 51, .x_offset = 2, .group_heads = 1, .group_stride = 10)},
+    {ROW(rope_heads, "queries and gates by group", NORMAL, .tokens = 5, .heads = 6, HEAD(20),
+         .eps = 1e-6f, .flags = 1, .x_stride = 131, .group_heads = 3, .group_stride = 63,
+         .copy_dim = 1, .copy_offset = 60),
+     .quick = 1},
+    {ROW(rope_heads, "queries and gates by head", NASTY, .tokens = 3, .heads = 4, HEAD(16),
+         .eps = 1e-6f, .x_stride = 128, .group_heads = 1, .group_stride = 32, .copy_dim = 16,
+         .copy_offset = 16),
+     .quick = 1},
+    {ROW(rope_heads, "keys and values", NORMAL, .tokens = 4, .heads = 2, HEAD(64), .y_row = 3,
+         .eps = 1e-6f, .flags = 1, .x_stride = 300, .x_offset = 40, .group_heads = 2,
+         .copy_dim = 64, .copy_offset = 128, .copy_row = 3),
+     .quick = 1},
+    {ROW(rope_heads, "huge rows", HUGE, .tokens = 3, .heads = 2, HEAD(32), .eps = 1e-6f, .flags = 1,
+         .x_stride = 64, .group_heads = 1, .group_stride = 32)},
 };
 /* clang-format on */
 
@@ -344,6 +372,25 @@ static uint64_t norm_rope_elements(const hg_shape *shape, uint32_t bind)
     }
 }
 
+static uint64_t rope_heads_elements(const hg_shape *shape, uint32_t bind)
+{
+    const struct hg_rope_heads_params *p = &shape->params.rope_heads;
+    const uint64_t row = (uint64_t)p->heads * p->head_dim;
+
+    switch (bind) {
+    case 0:
+        return (uint64_t)p->tokens * p->x_stride + p->x_offset;
+    case 1:
+        return p->head_dim;
+    case 2:
+        return (uint64_t)p->tokens * p->head_dim;
+    case 3:
+        return ((uint64_t)p->y_row + p->tokens + 1) * row;
+    default:
+        return at_least_one(((uint64_t)p->copy_row + p->tokens + 1) * p->heads * p->copy_dim);
+    }
+}
+
 uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
 {
     const hg_params *p = &shape->params;
@@ -368,12 +415,15 @@ uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
     }
     case HG_KERNEL_norm_rope:
         return norm_rope_elements(shape, bind);
+    case HG_KERNEL_rope_heads:
+        return rope_heads_elements(shape, bind);
     case HG_KERNEL_attention:
         return attention_elements(shape, bind);
     case HG_KERNEL_attn_probs:
         return attn_probs_elements(shape, bind);
     case HG_KERNEL_silu_mul:
-        return p->silu_mul.count;
+        return bind == 2 ? (uint64_t)p->silu_mul.rows * p->silu_mul.cols
+                         : (uint64_t)p->silu_mul.rows * p->silu_mul.stride + p->silu_mul.b_offset;
     case HG_KERNEL_add:
         return p->add.count;
     case HG_KERNEL_reduce_rows:
@@ -419,6 +469,14 @@ static uint64_t weight_rows(const hg_shape *shape, uint64_t *k)
 static int is_weight(const hg_shape *shape, uint32_t bind)
 {
     return hg_kernels[shape->kernel].bind[bind].type == HG_BIND_w;
+}
+
+int hg_shape_is_input(const hg_shape *shape, uint32_t bind)
+{
+    if (hg_kernels[shape->kernel].bind[bind].access == HG_ACCESS_R)
+        return 1;
+    return bind == 3 && ((shape->kernel == HG_KERNEL_matmul && (shape->params.matmul.flags & 2u)) ||
+                         (shape->kernel == HG_KERNEL_matvec && (shape->params.matvec.flags & 2u)));
 }
 
 int hg_shape_applies(const hg_shape *shape, hg_dtype dtype)
@@ -685,7 +743,8 @@ void hg_shape_fill(const hg_shape *shape, uint32_t bind, hg_dtype dtype, void *o
             fill_rows(shape, out);
         return;
     }
-    if (shape->kernel == HG_KERNEL_norm_rope && bind == 2) {
+    if ((shape->kernel == HG_KERNEL_norm_rope || shape->kernel == HG_KERNEL_rope_heads) &&
+        bind == 2) {
         fill_table(count / 2, &state, values);
         return;
     }
@@ -693,6 +752,8 @@ void hg_shape_fill(const hg_shape *shape, uint32_t bind, hg_dtype dtype, void *o
         width = shape->params.rms_norm.dim;
     if (shape->kernel == HG_KERNEL_norm_rope)
         width = shape->params.norm_rope.head_dim;
+    if (shape->kernel == HG_KERNEL_rope_heads)
+        width = shape->params.rope_heads.head_dim;
     if (fill == HG_FILL_HUGE && bind != 0)
         fill = HG_FILL_NORMAL;
     for (uint64_t i = 0; i < count; i++)

@@ -5,11 +5,12 @@
 #include "row.def"
 {
     uint i = INVOCATION;
-    if (i >= P.count)
+    if (i >= P.rows * P.cols)
         return;
-    F gate = a[i];
+    uint from = i / P.cols * P.stride + i % P.cols;
+    F gate = a[from];
     F open = hg_sigmoid(gate);
     F value = gate * open;
-    value = value * b[i]; /* of 2^-51 and 2^-50 at least, where not 0 */
+    value = value * b[from + P.b_offset]; /* of 2^-51 and 2^-50 at least, where not 0 */
     y[i] = ST(value);
 }

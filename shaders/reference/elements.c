@@ -80,21 +80,25 @@ uint32_t hg_ref_items_silu_mul(const void *params)
 {
     const struct hg_silu_mul_params *p = params;
 
-    return p->count;
+    return p->rows;
 }
 
 void hg_ref_silu_mul(const hg_ref_call *call)
 {
-    const float *a = call->bind[0];
-    const float *b = call->bind[1];
-    float *y = call->bind[2];
+    const struct hg_silu_mul_params *p = call->params;
 
-    for (uint64_t i = call->begin; i < call->end; i++) {
-        const double value = a[i] / (1 + exp(-(double)a[i])) * b[i];
+    for (uint64_t r = call->begin; r < call->end; r++) {
+        const float *a = (const float *)call->bind[0] + r * p->stride;
+        const float *b = (const float *)call->bind[1] + r * p->stride + p->b_offset;
+        float *y = (float *)call->bind[2] + r * p->cols;
 
-        y[i] = (float)value;
-        if (call->magnitude)
-            call->magnitude[i] = fabs(value);
+        for (uint64_t i = 0; i < p->cols; i++) {
+            const double value = a[i] / (1 + exp(-(double)a[i])) * b[i];
+
+            y[i] = (float)value;
+            if (call->magnitude)
+                call->magnitude[r * p->cols + i] = fabs(value);
+        }
     }
 }
 

@@ -54,10 +54,13 @@ static void column(const hg_ref_call *call, const product *p, uint64_t col)
         for (uint64_t r = 0; r < count; r++) {
             const uint64_t to = (r0 + r) * p->y_stride + p->y_offset + col;
             const double add = p->flags & 1u ? bias[col] : 0;
+            const double held = p->flags & 2u ? y[to] : 0;
 
-            y[to] = (float)(sum[r] + add);
+            y[to] = (float)(sum[r] + add); /* a residual is added to what is rounded */
+            if (p->flags & 2u)
+                y[to] = (float)((double)y[to] + held);
             if (call->magnitude)
-                call->magnitude[to] = size[r] + fabs(add);
+                call->magnitude[to] = size[r] + fabs(add) + fabs(held);
         }
     }
 }

@@ -81,7 +81,9 @@ static int is_meant(const hg_pipe *pipe)
     /* A fault that only shows in company needs a list with others in it. */
     if (!fault->kernel && self.in_list < 2)
         return 0;
+    /* The untapped page has stages of the same name that other kernels make. */
     return self.stage && strcmp(self.stage, fault->stage) == 0 &&
+           (!fault->kernel || strcmp(kernel, fault->kernel) == 0) &&
            (fault->is_once || now == self.layer);
 }
 

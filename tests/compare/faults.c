@@ -454,6 +454,15 @@ static void input_not_there_yet(const hg_text_call *call, truth_function *truth)
     free(x);
 }
 
+/* A kernel that only the page without taps has. */
+static void gates_from_elsewhere(const hg_text_call *call, truth_function *truth)
+{
+    changed c = change(call, HG_KERNEL_rope_heads);
+
+    c.params.rope_heads.copy_offset--;
+    run_changed(&c, truth);
+}
+
 /* ---- the rest ---- */
 
 static void residual_through_fp16(const hg_text_call *call, truth_function *truth)
@@ -495,10 +504,11 @@ static void silu_without_gate(const hg_text_call *call, truth_function *truth)
 {
     const struct hg_silu_mul_params *p = call->params;
     const float *a = call->bind[0], *b = call->bind[1];
+    const uint32_t count = p->rows * p->cols; /* rows without gaps: under taps they are */
     float *y = call->bind[2];
 
     truth(call);
-    for (uint32_t i = p->count - p->count % 64; i < p->count; i++) /* in the last, partial group */
+    for (uint32_t i = count - count % 64; i < count; i++) /* in the last, partial group */
         y[i] = a[i] * b[i];
 }
 
@@ -549,7 +559,9 @@ const hg_fault hg_faults[] = {
     {"silu wrong in the last group", "mlp_act", "silu_mul", 0, 0, 0, 1, silu_without_gate, NULL},
     {"the embedding of another token", "embedding", "embed_rows", 0, 1, 0, 0, next_token, NULL},
     {"logits: a row block twice", "logits", "matmul", 0, 1, 0, 0, row_block_twice, NULL},
-    {"the input is not there yet, in company only", "attn_proj", NULL, 0, 0, 0, 0,
+    {"the input is not there yet, in company only", "attn_residual", NULL, 0, 0, 0, 0,
      input_not_there_yet, NULL},
+    {"gates of joined rows from the wrong place", "q_rope", NULL, 0, 0, 0, 0, gates_from_elsewhere,
+     NULL},
 };
 const uint32_t hg_fault_count = sizeof(hg_faults) / sizeof(hg_faults[0]);

@@ -210,7 +210,8 @@ static void try_rope(reference_case *c)
 static void try_silu_mul(reference_case *c)
 {
     const size_t count = count_of(c, "gate");
-    hg_params params = {.silu_mul = {.count = (uint32_t)count}};
+    hg_params params = {
+        .silu_mul = {.rows = 1, .cols = (uint32_t)count, .stride = (uint32_t)count}};
     builder b = {.elements = {count, count, count}};
     float *lost;
 
