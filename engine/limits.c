@@ -36,6 +36,7 @@ static const feature_key feature_keys[] = {
     {"timeline", HG_FEATURE_TIMELINE},
     {"push-descriptor", HG_FEATURE_PUSH_DESCRIPTOR},
     {"coopmat", HG_FEATURE_COOPMAT},
+    {"int64", HG_FEATURE_INT64},
     {"unified", HG_FEATURE_UNIFIED_MEMORY},
     {"rte", HG_FEATURE_RTE32},
 };
@@ -111,7 +112,7 @@ static hg_result apply_key(const hg_log *log, const char *name, size_t name_leng
         log, HG_ERR_ARGUMENT,
         "limits: unknown name '%.*s'; known are spec-minimum, invocations, shared, push, "
         "buffers, range, alloc, groups, subgroup, fp16, timeline, push-descriptor, "
-        "coopmat, unified, rte",
+        "coopmat, int64, unified, rte",
         (int)name_length, name);
 }
 

@@ -76,6 +76,10 @@ static const char *tier_lacks(const hg_plan *plan, hg_tier tier)
         if (reorders_small_groups(device))
             return "this driver reorders sums in work-groups of fewer than 16 items";
         return NULL;
+    case HG_TIER_T0V:
+        if (!is_vulkan || device->type != HG_DEVICE_CPU)
+            return "it is made for Vulkan on processors";
+        return plan->features & HG_FEATURE_INT64 ? NULL : "it needs 64-bit integers";
     case HG_TIER_TC:
         return is_opencl && device->type == HG_DEVICE_CPU ? NULL
                                                           : "it is made for OpenCL on processors";
@@ -117,8 +121,8 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
 {
     /* What was made for the kind of device, then the same text with tile numbers made for
      * processors, then what asks for nothing but invocations. */
-    static const hg_tier best_first[] = {HG_TIER_TC, HG_TIER_T2, HG_TIER_T1, HG_TIER_T0C,
-                                         HG_TIER_T0};
+    static const hg_tier best_first[] = {HG_TIER_TC, HG_TIER_T2,  HG_TIER_T0V,
+                                         HG_TIER_T1, HG_TIER_T0C, HG_TIER_T0};
 
     for (size_t i = 0; i < sizeof(best_first) / sizeof(best_first[0]); i++) {
         const hg_variant *variant = hg_variant_find(kernel, best_first[i], dtype);

@@ -26,6 +26,7 @@ typedef enum hg_dtype {
 /*
  * T0   + - * and integers, in one order: the same bytes everywhere
  * T0C  T0's text with tile numbers for processors, the same bytes; OpenCL and the text column alone
+ * T0V  T0's sums in T0's order, the same bytes, with wide loads: Vulkan on processors, SPIR-V alone
  * T1   Vulkan, reductions by subgroup operations
  * T2   Vulkan, cooperative matrices
  * TC   OpenCL on processors, vectors written out
@@ -36,6 +37,7 @@ typedef enum hg_tier {
     HG_TIER_T2 = 2,
     HG_TIER_TC = 3,
     HG_TIER_T0C = 4,
+    HG_TIER_T0V = 5,
     HG_TIER_COUNT
 } hg_tier;
 

@@ -122,14 +122,14 @@ const uint32_t hg_variant_count = sizeof(hg_variants) / sizeof(hg_variants[0]);
 
 const char *hg_tier_name(hg_tier tier)
 {
-    static const char *const names[] = {"T0", "T1", "T2", "TC", "T0C"};
+    static const char *const names[] = {"T0", "T1", "T2", "TC", "T0C", "T0V"};
 
     return names[tier];
 }
 
 int hg_tier_is_exact(hg_tier tier)
 {
-    return tier == HG_TIER_T0 || tier == HG_TIER_T0C;
+    return tier == HG_TIER_T0 || tier == HG_TIER_T0C || tier == HG_TIER_T0V;
 }
 
 const char *hg_dtype_name(hg_dtype dtype)

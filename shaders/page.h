@@ -163,8 +163,14 @@ static inline int32_t hg_truncate(float x)
 #define FOR_1(i, body) ROUND(i, 0u, body)
 #define FOR_2(i, body) FOR_1(i, body) ROUND(i, 1u, body)
 #define FOR_4(i, body) FOR_2(i, body) ROUND(i, 2u, body) ROUND(i, 3u, body)
-#define FOR_8(i, body)                                                                             \
-    FOR_4(i, body) ROUND(i, 4u, body) ROUND(i, 5u, body) ROUND(i, 6u, body) ROUND(i, 7u, body)
+#define FOR_6(i, body) FOR_4(i, body) ROUND(i, 4u, body) ROUND(i, 5u, body)
+#define FOR_8(i, body) FOR_6(i, body) ROUND(i, 6u, body) ROUND(i, 7u, body)
+#define FOR_16(i, body)                                                                            \
+    FOR_8(i, body)                                                                                 \
+    ROUND(i, 8u, body)                                                                             \
+    ROUND(i, 9u, body)                                                                             \
+    ROUND(i, 10u, body) ROUND(i, 11u, body) ROUND(i, 12u, body) ROUND(i, 13u, body)                \
+        ROUND(i, 14u, body) ROUND(i, 15u, body)
 
 #endif /* ---------------------------------------------------------------------- all three */
 

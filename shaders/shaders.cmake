@@ -8,7 +8,7 @@ set(dir ${CMAKE_CURRENT_SOURCE_DIR})
 set(out ${CMAKE_CURRENT_BINARY_DIR}/generated)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${dir}/kernels.def)
 # What a kernel text may include; touching one rebuilds all of them.
-set(pages ${dir}/page.h ${dir}/function.h ${dir}/weight.h ${dir}/norm.h ${dir}/ceiling.h)
+set(pages ${dir}/page.h ${dir}/function.h ${dir}/weight.h ${dir}/wide.h ${dir}/norm.h ${dir}/ceiling.h)
 
 # The table as a list of rows: no comments, no preprocessor lines, one line each.
 file(READ ${dir}/kernels.def table)
@@ -62,7 +62,7 @@ foreach(row IN LISTS rows)
     if(NOT DEFINED params_${kernel} OR NOT DEFINED kernel_${kernel})
       message(FATAL_ERROR "kernels.def: VARIANT before PARAMS and KERNEL: ${row}")
     endif()
-    # What a tier is made of: .comp to SPIR-V, OpenCL C and C (T0), the latter two (T0C), SPIR-V alone (T1); .cl (TC);
+    # What a tier is made of: .comp to SPIR-V, OpenCL C and C (T0), the latter two (T0C), SPIR-V alone (T0V, T1); .cl (TC);
     # words that are kept beside the sources, because few compilers can make them (T2).
     set(suffix .comp)
     set(has_spirv FALSE)
@@ -72,7 +72,7 @@ foreach(row IN LISTS rows)
       set(has_cl TRUE)
       set(has_text TRUE)
     endif()
-    if(tier MATCHES "^T[01]$")
+    if(tier MATCHES "^(T0|T0V|T1)$")
       set(has_spirv TRUE)
     endif()
     if(tier STREQUAL "TC")

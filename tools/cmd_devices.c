@@ -22,6 +22,7 @@ static const feature_name features[] = {
     {HG_FEATURE_STORAGE16, "storage16"},
     {HG_FEATURE_SUBGROUP_ARITHMETIC, "subgroup"},
     {HG_FEATURE_COOPMAT, "coopmat"},
+    {HG_FEATURE_INT64, "int64"},
     {HG_FEATURE_RTE32, "rte32"},
     {HG_FEATURE_TIMELINE, "timeline"},
     {HG_FEATURE_PUSH_DESCRIPTOR, "push-descriptor"},

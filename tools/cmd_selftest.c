@@ -152,8 +152,8 @@ static hg_result print_verdict(const test_job *job)
         tables += job->sides[i].tally->count > 0;
     }
     if (tables)
-        HG_TRY(hg_output_text(output, "TIER: T0 is portable; T0C is the same text with tile "
-                                      "numbers for processors.\n"));
+        HG_TRY(hg_output_text(output, "TIER: T0 is portable; T0C and T0V give the same bytes, "
+                                      "made for processors.\n"));
     if (bad == 0)
         return hg_output_format(output, "all kernels pass on %u device%s\n", job->side_count,
                                 job->side_count == 1 ? "" : "s");

@@ -97,7 +97,8 @@ static int take_name(char *out, size_t size, const uint8_t *from, int may_be_emp
     for (size_t i = 0; i < length; i++) {
         const uint8_t c = from[i];
 
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == 'T' || c == 'C'))
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == 'T' ||
+              c == 'C' || c == 'V'))
             return 0;
     }
     memcpy(out, from, length);

@@ -107,6 +107,8 @@ static uint32_t find_features(const hg_vk_facts *facts)
         features |= HG_FEATURE_FP16;
     if (facts->storage16)
         features |= HG_FEATURE_STORAGE16;
+    if (facts->int64)
+        features |= HG_FEATURE_INT64;
     if (facts->rte32)
         features |= HG_FEATURE_RTE32;
     if (facts->subgroup_size > 1 && facts->subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT &&

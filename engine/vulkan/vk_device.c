@@ -31,6 +31,7 @@ static VkResult create_handle(hg_vk_dev *dev)
         .vulkanMemoryModel = VK_TRUE};
     hg_vk_coopmat_features coopmat = {.sType = (VkStructureType)HG_VK_COOPMAT_FEATURES,
                                       .cooperativeMatrix = VK_TRUE};
+    VkPhysicalDeviceFeatures core = {.shaderInt64 = (dev->choice.features & HG_FEATURE_INT64) != 0};
     float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -44,6 +45,7 @@ static VkResult create_handle(hg_vk_dev *dev)
         .pQueueCreateInfos = &queue,
         .enabledExtensionCount = dev->choice.enabled_count,
         .ppEnabledExtensionNames = dev->choice.enabled,
+        .pEnabledFeatures = &core,
     };
     VkResult result;
 

@@ -152,6 +152,7 @@ static void read_features(const hg_vk_instance *instance, VkPhysicalDevice physi
 
     facts->storage16 = storage16.storageBuffer16BitAccess == VK_TRUE;
     facts->timeline = timeline.timelineSemaphore == VK_TRUE;
+    facts->int64 = all.features.shaderInt64 == VK_TRUE;
     facts->float16 = float16.shaderFloat16 == VK_TRUE;
     facts->memory_model = model.vulkanMemoryModel == VK_TRUE;
     facts->coopmat = coopmat.cooperativeMatrix == VK_TRUE;

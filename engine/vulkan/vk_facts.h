@@ -41,7 +41,7 @@ typedef struct hg_vk_facts {
     uint64_t heap_free_bytes[VK_MAX_MEMORY_HEAPS]; /* only with HG_VK_HAS_BUDGET */
     VkQueueFamilyProperties family[HG_VK_FAMILIES_MAX];
     uint32_t family_count;
-    uint32_t timeline, storage16, float16, coopmat, memory_model; /* features: 1 or 0 */
+    uint32_t timeline, storage16, float16, int64, coopmat, memory_model; /* features: 1 or 0 */
     uint32_t rte32;
     uint32_t subgroup_size, subgroup_min, subgroup_max;
     VkSubgroupFeatureFlags subgroup_operations;

@@ -213,6 +213,34 @@ static void knows_drivers_that_reorder(void **state)
         }
 }
 
+/* Wide loads are made for Vulkan on processors, and ask for 64-bit integers. */
+static void loads_wide_where_that_pays(void **state)
+{
+    hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_CPU, "llvmpipe");
+    const hg_engine_params plain = {0};
+    const hg_engine_params exact = {.precision = HG_PRECISION_EXACT};
+    const hg_engine_params portable = {.tier = "T0"};
+    const hg_engine_params without = {.limits = "int64=0"};
+    hg_plan plan;
+
+    (void)state;
+    d.features |= HG_FEATURE_INT64;
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16)->tier, HG_TIER_T0V);
+    assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_matvec, HG_DTYPE_F16)->tier, HG_TIER_T0V);
+    assert_int_equal(hg_plan_make(&d, &exact, &plan), HG_OK);
+    assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_F32)->tier, HG_TIER_T0V);
+    assert_int_equal(hg_plan_make(&d, &portable, &plan), HG_OK);
+    assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16)->tier, HG_TIER_T0);
+    assert_int_equal(hg_plan_make(&d, &without, &plan), HG_OK);
+    assert_int_not_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16)->tier,
+                         HG_TIER_T0V);
+    d.type = HG_DEVICE_DISCRETE;
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_not_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16)->tier,
+                         HG_TIER_T0V);
+}
+
 static void folds_work_groups(void **state)
 {
     hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_CPU, "poor");
@@ -258,6 +286,7 @@ int main(void)
         cmocka_unit_test(lowers_limits_and_never_raises),
         cmocka_unit_test(finds_a_variant_for_every_kernel),
         cmocka_unit_test(knows_drivers_that_reorder),
+        cmocka_unit_test(loads_wide_where_that_pays),
         cmocka_unit_test(folds_work_groups),
         cmocka_unit_test(refuses_what_is_not_there),
     };

@@ -97,8 +97,11 @@ static void open_build(const char *file)
         fail_msg("%s", dlerror());
     now.lanes_backwards = symbol("hg_text_backwards");
     for (int i = 0; i < ENTRY_COUNT; i++) {
-        void *found = symbol(entry_names[i]);
+        void *found;
 
+        if (!hg_variants[i].text) /* the rows of the table, in its order */
+            continue;
+        found = symbol(entry_names[i]);
         memcpy(&now.entry[i], &found, sizeof(found));
     }
 }
@@ -166,7 +169,8 @@ static uint32_t check_shapes(const way *chosen)
 
     for (uint32_t v = 0; v < hg_variant_count; v++) {
         for (uint32_t s = 0; s < hg_shape_count; s++) {
-            if (hg_shapes[s].kernel != hg_variants[v].kernel || hg_shapes[s].large)
+            if (hg_shapes[s].kernel != hg_variants[v].kernel || hg_shapes[s].large ||
+                !hg_variants[v].text)
                 continue;
             check_shape(chosen, &hg_variants[v], &hg_shapes[s]);
             count++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The SPIR-V that ships, word by word: every float operation is NoContraction, nothing of free
- * precision or order is used, no capability beyond Shader is asked for, bindings and tile numbers
- * are where the table says.
+ * precision or order is used, no capability beyond Shader is asked for (T0V: and 64-bit integers),
+ * bindings and tile numbers are where the table says.
  */
 #include "kernel.h"
 
@@ -32,6 +32,7 @@ enum {
     OP_OUTER_PRODUCT = 147,
     OP_DOT = 148,
     CAPABILITY_SHADER = 1,
+    CAPABILITY_INT64 = 11,
     MODE_LOCAL_SIZE = 17,
     DECORATION_RELAXED_PRECISION = 0,
     DECORATION_SPEC_ID = 1,
@@ -45,7 +46,7 @@ enum {
 typedef struct module {
     const char *name;
     uint32_t float_ops, bare_ops, fused_ops, forbidden_ops, other_capabilities;
-    uint32_t bindings, spec_ids, threads;
+    uint32_t bindings, spec_ids, threads, has_int64;
 } module;
 
 static void decoration(module *m, const uint32_t *word, uint8_t *exact)
@@ -73,7 +74,8 @@ static void instruction(module *m, const uint32_t *word, uint8_t *exact)
         decoration(m, word, exact);
         break;
     case OP_CAPABILITY:
-        m->other_capabilities += word[1] != CAPABILITY_SHADER;
+        m->has_int64 |= word[1] == CAPABILITY_INT64;
+        m->other_capabilities += word[1] != CAPABILITY_SHADER && word[1] != CAPABILITY_INT64;
         break;
     case OP_EXECUTION_MODE:
         if (word[2] == MODE_LOCAL_SIZE)
@@ -146,6 +148,7 @@ static void every_module_is_exact(void **state)
                 m.name, m.bare_ops, m.float_ops, m.forbidden_ops, m.other_capabilities);
         /* Of one kernel alone, which measures what a device can do and is told to by a param. */
         assert_int_equal(m.fused_ops > 0, v->kernel == HG_KERNEL_ceiling_mac);
+        assert_int_equal(m.has_int64, v->tier == HG_TIER_T0V);
         assert_int_equal(m.threads, v->threads);
         assert_int_equal(m.bindings, (1u << hg_kernels[v->kernel].bind_count) - 1);
         assert_int_equal(m.spec_ids, 0); /* tile numbers are built in */
@@ -225,7 +228,7 @@ static void the_table_is_sound(void **state)
             assert_null(strstr(v->cl_source, "#include \""));
         }
         assert_true(v->cl_source || v->spirv);
-        assert_int_equal(v->text != NULL, hg_tier_is_exact(v->tier));
+        assert_int_equal(v->text != NULL, hg_tier_is_exact(v->tier) && v->tier != HG_TIER_T0V);
         assert_non_null(v->grid);
         /* The output is the first that is written: those only read stand before it. */
         for (uint32_t b = 0; b < kernel->bind_count; b++)

@@ -46,7 +46,8 @@ enum {
     HG_FEATURE_UNIFIED_MEMORY = 1u << 7, /* the host can map device-local memory */
     HG_FEATURE_COOPMAT = 1u << 8,        /* VK_KHR_cooperative_matrix */
     HG_FEATURE_BUDGET = 1u << 9,         /* the driver reports a memory budget */
-    HG_FEATURE_PORTABILITY = 1u << 10    /* a layered driver (VK_KHR_portability_subset) */
+    HG_FEATURE_PORTABILITY = 1u << 10,   /* a layered driver (VK_KHR_portability_subset) */
+    HG_FEATURE_INT64 = 1u << 12          /* 64-bit integers in Vulkan's shaders */
 };
 
 /* Limits that matter here; a --limits override has been applied where it is the engine's own. */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads of 16 and 32 bytes at once, as 64-bit integers, for Vulkan drivers that run on a processor
+ * (tier T0V): there a load is a loop over the lanes with a check of its bounds per component, which
+ * costs the same for 4 bytes and for 8. GLSL alone. To be included before row.def, with WIDE_STEP
+ * (8, or 16 for types of 16 bits) defined; makes views of x and w beside row.def's.
+ *
+ *   WIDE_X(to, i), WIDE_W(to, i)   elements i .. i + WIDE_STEP - 1 of x and w into to[0 ..]; i is a
+ *                                  multiple of WIDE_STEP
+ */
+#ifndef HG_SHADERS_WIDE_H
+#define HG_SHADERS_WIDE_H
+
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+
+layout(std430, set = 0, binding = BIND_x) readonly restrict buffer wide_x_block
+{
+    u64vec4 wide_x[];
+};
+
+#define WIDE_FLOATS_2(to, at, bits)                                                                \
+    pair_ = unpack32(bits);                                                                        \
+    to[at] = AF(pair_.x);                                                                          \
+    to[at + 1] = AF(pair_.y);
+#define WIDE_FLOATS_8(to, at, bits)                                                                \
+    {                                                                                              \
+        u64vec4 bits_ = bits;                                                                      \
+        uvec2 pair_;                                                                               \
+        WIDE_FLOATS_2(to, at, bits_.x)                                                             \
+        WIDE_FLOATS_2(to, at + 2, bits_.y)                                                         \
+        WIDE_FLOATS_2(to, at + 4, bits_.z)                                                         \
+        WIDE_FLOATS_2(to, at + 6, bits_.w)                                                         \
+    }
+#define WIDE_HALVES_4(to, at, bits)                                                                \
+    pair_ = unpack32(bits);                                                                        \
+    to[at] = HALF_LOW(pair_.x);                                                                    \
+    to[at + 1] = HALF_HIGH(pair_.x);                                                               \
+    to[at + 2] = HALF_LOW(pair_.y);                                                                \
+    to[at + 3] = HALF_HIGH(pair_.y);
+
+#if WIDE_STEP == 8
+#define WIDE_X(to, i) WIDE_FLOATS_8(to, 0, wide_x[(i) >> 3])
+#else
+#define WIDE_X(to, i)                                                                              \
+    WIDE_FLOATS_8(to, 0, wide_x[(i) >> 3])                                                         \
+    WIDE_FLOATS_8(to, 8, wide_x[((i) >> 3) + 1u])
+#endif
+
+#if defined(HG_W_F32)
+#define WIDE_W_TYPE u64vec4
+#define WIDE_W(to, i) WIDE_FLOATS_8(to, 0, wide_w[(i) >> 3])
+#elif WIDE_STEP == 8
+#define WIDE_W_TYPE u64vec2
+#define WIDE_W(to, i)                                                                              \
+    {                                                                                              \
+        u64vec2 bits_ = wide_w[(i) >> 3];                                                          \
+        uvec2 pair_;                                                                               \
+        WIDE_HALVES_4(to, 0, bits_.x)                                                              \
+        WIDE_HALVES_4(to, 4, bits_.y)                                                              \
+    }
+#else
+#define WIDE_W_TYPE u64vec4
+#define WIDE_W(to, i)                                                                              \
+    {                                                                                              \
+        u64vec4 bits_ = wide_w[(i) >> 4];                                                          \
+        uvec2 pair_;                                                                               \
+        WIDE_HALVES_4(to, 0, bits_.x)                                                              \
+        WIDE_HALVES_4(to, 4, bits_.y)                                                              \
+        WIDE_HALVES_4(to, 8, bits_.z)                                                              \
+        WIDE_HALVES_4(to, 12, bits_.w)                                                             \
+    }
+#endif
+
+layout(std430, set = 0, binding = BIND_w) readonly restrict buffer wide_w_block
+{
+    WIDE_W_TYPE wide_w[];
+};
+
+#endif
