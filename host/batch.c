@@ -150,6 +150,24 @@ out:
     return res;
 }
 
+hg_result hg_batch_gates(hg_session *session, uint32_t layer, float *out)
+{
+    hg_session *s = session;
+    const uint32_t selected = s ? s->selected : 0;
+    hg_result res = HG_OK;
+
+    if (!s || !out)
+        return HG_ERR_ARGUMENT;
+    HG_TRY(need_batch(s));
+    s->first = 0; /* as one sequence of all tokens: rows are rows */
+    s->tokens = s->starts[s->sequences];
+    res = hg_capture_gates(s, layer, out);
+    s->first = s->starts[selected];
+    s->tokens = s->starts[selected + 1] - s->first;
+out:
+    return res;
+}
+
 /* Sequences [begin, end) whose maps come from one rectangle: as wide as the longest of them. */
 typedef struct band {
     uint32_t begin, end, longest;

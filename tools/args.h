@@ -17,10 +17,12 @@ typedef enum hg_option_id {
     HG_OPTION_PROMPT,
     HG_OPTION_PROMPT_FILE,
     HG_OPTION_IDS,
+    HG_OPTION_PROMPTS,
     HG_OPTION_NO_SPECIAL,
     HG_OPTION_LAYERS,
     HG_OPTION_HEADS,
     HG_OPTION_OUTPUT,
+    HG_OPTION_OUTPUT_MAP, /* a file, or with --prompts a folder or pattern */
     HG_OPTION_OUTPUT_FOLDER,
     HG_OPTION_FORMAT_FIGURE,
     HG_OPTION_FORMAT_TABLE,

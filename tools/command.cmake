@@ -17,7 +17,7 @@ target_link_libraries(hg_command_base PUBLIC Threads::Threads m)
 
 add_library(
   hg_command OBJECT
-  app.c choice.c compare.c compare_child.c compare_verdict.c compare_json.c compare_page.c compare_page_chart.c
+  app.c choice.c file_names.c map_prompts.c map_result.c measures.c metrics_prompts.c passes.c prompts.c compare.c compare_child.c compare_verdict.c compare_json.c compare_page.c compare_page_chart.c
   compare_page_maps.c compare_page_style.c compare_page_table.c compare_page_text.c compare_reason.c compare_report.c compare_table.c cmd_bench.c cmd_compare.c cmd_demo.c cmd_devices.c cmd_inspect.c cmd_logits.c cmd_map.c cmd_metrics.c cmd_tokenize.c
   commands.c device_list.c digest.c dump.c evaluate.c machine.c maps.c picture.c prompt.c provenance.c record.c source.c spool.c stage_frame.c stage_judge.c surroundings.c trace.c)
 target_compile_definitions(hg_command PRIVATE HG_SAMPLES_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/samples")
@@ -46,5 +46,5 @@ if(TARGET headgate_lib)
     install(DIRECTORY samples/${sample} DESTINATION ${CMAKE_INSTALL_DATADIR}/headgate/samples
             FILES_MATCHING PATTERN "*.json" PATTERN "*.safetensors")
   endforeach()
-  install(FILES samples/README.md samples/exact-hashes.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/headgate/samples)
+  install(FILES samples/README.md samples/exact-hashes.txt samples/prompts.jsonl DESTINATION ${CMAKE_INSTALL_DATADIR}/headgate/samples)
 endif()

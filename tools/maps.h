@@ -32,10 +32,19 @@ uint32_t hg_maps_pool(uint32_t tokens, uint32_t map_count);
 /* Reads everything in *maps from the session; layers, heads, pool and keep_cells are set by the
  * caller. */
 hg_result hg_maps_read(hg_app *app, const hg_source *source, hg_session *session, hg_maps *maps);
+/* The same of every sequence of a batch, with few calls: maps of the pass, [hg_batch_sequences].
+ * Only layers, heads, pool and keep_cells of the first are looked at, and pool is 1: the others
+ * point at its choices, which stay its own. */
+hg_result hg_maps_read_batch(hg_app *app, const hg_source *source, hg_session *session,
+                             hg_maps *maps);
+/* Bytes of the cells of one prompt, of this many tokens. */
+uint64_t hg_maps_bytes(const hg_maps *maps, uint32_t tokens);
 /* Rows first.. of one map, [count, tokens], never pooled. */
 hg_result hg_maps_rows(hg_session *session, const hg_maps *maps, uint32_t layer, uint32_t map,
                        uint32_t first, uint32_t count, float *out);
 void hg_maps_free(hg_maps *maps);
+/* All but the choices of layers and heads. */
+void hg_maps_clear(hg_maps *maps);
 
 const float *hg_maps_cells(const hg_maps *maps, uint32_t layer, uint32_t map);
 const float *hg_maps_gate(const hg_maps *maps, uint32_t layer,

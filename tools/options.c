@@ -15,6 +15,11 @@ static const hg_option table[HG_OPTION_COUNT] = {
          0},
     [HG_OPTION_IDS] = {"ids", "LIST",
                        "token ids instead of a text: 1,2,3; - reads them from standard input", 0},
+    [HG_OPTION_PROMPTS] =
+        {"prompts", "FILE",
+         "many prompts, run side by side: a JSON value a line, {\"prompt\": \"a text\"} or "
+         "{\"ids\": [1,2]}, also with \"name\"; - is standard input",
+         0},
     [HG_OPTION_NO_SPECIAL] = {"no-special", NULL,
                               "without special tokens: neither added around a text nor decoded", 0},
     [HG_OPTION_LAYERS] =
@@ -30,6 +35,11 @@ static const hg_option table[HG_OPTION_COUNT] = {
     [HG_OPTION_OUTPUT] =
         {"output", "FILE",
          "where the result goes; the name's end tells the format; - is standard output", 'o'},
+    [HG_OPTION_OUTPUT_MAP] =
+        {"output", "FILE",
+         "where the result goes; the name's end tells the format; - is standard output; with "
+         "--prompts a folder, or a name with {name} or {number} in it",
+         'o'},
     [HG_OPTION_OUTPUT_FOLDER] = {"output", "DIR", "the folder for the pictures (default: here)",
                                  'o'},
     [HG_OPTION_FORMAT_FIGURE] = {"format", "png|svg|pdf|json",

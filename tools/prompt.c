@@ -129,9 +129,10 @@ static hg_result check_ids(const hg_source *source, const int32_t *ids, uint32_t
     return HG_OK;
 }
 
-static hg_result encode(hg_app *app, hg_source *source, hg_prompt *out)
+hg_result hg_prompt_encode(hg_app *app, hg_source *source, int no_special, hg_prompt *out)
 {
-    uint32_t flags = hg_args_count(app->args, HG_OPTION_NO_SPECIAL) ? HG_ENCODE_NO_SPECIAL : 0;
+    uint32_t flags =
+        no_special || hg_args_count(app->args, HG_OPTION_NO_SPECIAL) ? HG_ENCODE_NO_SPECIAL : 0;
     hg_result res;
 
     res = hg_source_tokenizer(app, source, 1);
@@ -148,7 +149,8 @@ static hg_result encode(hg_app *app, hg_source *source, hg_prompt *out)
 /* "--prompt TEXT, --prompt-file FILE or --ids LIST", as far as the command takes them. */
 static hg_result fail_prompt(const hg_args *args, int given)
 {
-    static const hg_option_id ids[] = {HG_OPTION_PROMPT, HG_OPTION_PROMPT_FILE, HG_OPTION_IDS};
+    static const hg_option_id ids[] = {HG_OPTION_PROMPT, HG_OPTION_PROMPT_FILE, HG_OPTION_IDS,
+                                       HG_OPTION_PROMPTS};
     const char *gap = "";
     char ways[128] = "";
     size_t length = 0;
@@ -174,7 +176,7 @@ static hg_result find_text(hg_app *app, const char *operand, hg_prompt *out)
     const char *ids = hg_args_value(app->args, HG_OPTION_IDS);
     int given = (operand != NULL) + (prompt != NULL) + (file != NULL) + (ids != NULL);
 
-    if (given != 1)
+    if (given != 1 || hg_args_count(app->args, HG_OPTION_PROMPTS))
         return fail_prompt(app->args, given);
     if (ids) {
         hg_result res = hg_prompt_ids(ids, &out->own_ids, &out->count);
@@ -203,7 +205,7 @@ hg_result hg_prompt_read(hg_app *app, hg_source *source, const char *text, hg_pr
     if (out->own_ids)
         HG_TRY(hg_source_tokenizer(app, source, 0)); /* for labels alone */
     else
-        HG_TRY(encode(app, source, out));
+        HG_TRY(hg_prompt_encode(app, source, 0, out));
     if (out->count == 0 && source->checkpoint) {
         res = hg_message_fail(HG_ERR_TEXT, "the prompt is empty: it has no token at all");
         goto out;

@@ -21,6 +21,9 @@ typedef struct hg_prompt {
 hg_result hg_prompt_read(hg_app *app, hg_source *source, const char *text, hg_prompt *out);
 /* Ids that are there already, copied; checked as above. */
 hg_result hg_prompt_take(hg_source *source, const int32_t *ids, uint32_t count, hg_prompt *out);
+/* The ids of out->text; tokens that are added around a text are left out with no_special, or
+ * --no-special. */
+hg_result hg_prompt_encode(hg_app *app, hg_source *source, int no_special, hg_prompt *out);
 void hg_prompt_free(hg_prompt *prompt);
 
 /* The whole of a file, or of standard input for "-"; NUL-terminated, freed by the caller. */

@@ -178,6 +178,24 @@ static void expect_same_maps(hg_session *batch, hg_session *const *alone,
     free(all);
 }
 
+static void expect_same_gates(const world *w, hg_session *batch, hg_session *const *alone,
+                              uint32_t layer)
+{
+    const size_t width = (size_t)w->info.heads * w->info.gate_dim;
+    float *all = floats(w->starts[SEQUENCES] * width), *one = floats(LONGEST * width);
+
+    for (uint32_t i = 0; i < SEQUENCES; i++) {
+        assert_int_equal(hg_batch_gates(batch, layer, all), width ? HG_OK : HG_ERR_ARGUMENT);
+        if (!width)
+            break;
+        assert_int_equal(hg_capture_gates(alone[i], layer, one), HG_OK);
+        assert_memory_equal(all + w->starts[i] * width, one, lengths[i] * width * sizeof(*one));
+        assert_int_equal(hg_session_tokens(batch), lengths[0]); /* the selected one still is */
+    }
+    free(all);
+    free(one);
+}
+
 static void expect_same_batch(const world *w, hg_session *batch, hg_session *const *alone)
 {
     const uint32_t heads = w->info.heads;
@@ -191,6 +209,7 @@ static void expect_same_batch(const world *w, hg_session *batch, hg_session *con
             assert_int_equal(hg_capture_metrics(alone[i], layer, &one, own), HG_OK);
             expect_same_metrics(&metrics[i], &one, shares + (size_t)i * heads * 2, own, heads);
         }
+        expect_same_gates(w, batch, alone, layer);
         expect_same_maps(batch, alone, &(hg_map_params){.layer = layer});
         expect_same_maps(batch, alone, &(hg_map_params){.layer = layer, .head_mean = 1});
         expect_same_maps(batch, alone,
@@ -389,6 +408,8 @@ static void wrong_calls_say_what_is_wrong(void **state)
     assert_int_equal(hg_batch_select(NULL, 0), HG_ERR_ARGUMENT);
     assert_int_equal(hg_batch_metrics(NULL, 0, metrics, NULL), HG_ERR_ARGUMENT);
     assert_int_equal(hg_batch_maps(NULL, &(hg_map_params){0}, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_batch_gates(NULL, 0, out), HG_ERR_ARGUMENT);
+    assert_int_equal(hg_batch_gates(s, 0, out), HG_ERR_ARGUMENT);
     assert_int_equal(hg_batch_room(NULL, NULL, 5), 0);
     assert_int_equal(hg_batch_eval(s, w.ids, lengths, 3, NULL), HG_CANCELLED);
     assert_int_equal(hg_batch_sequences(s), 0);

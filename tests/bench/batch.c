@@ -178,8 +178,8 @@ static hg_result open_bench(bench *b)
         hg_model_describe(b->model, &b->info);
         b->rows = calloc(b->prompts, sizeof(*b->rows));
         b->shares = calloc((size_t)b->prompts * b->info.heads * 2, sizeof(*b->shares));
-        b->values = calloc((size_t)b->tokens * ((size_t)b->longest +
-                                                (size_t)b->info.heads * (b->info.gate_dim + 1)),
+        b->values = calloc((size_t)b->tokens *
+                               ((size_t)b->longest + (size_t)b->info.heads * b->info.gate_dim),
                            sizeof(*b->values));
         res = b->rows && b->shares && b->values ? HG_OK : HG_ERR_HOST_MEMORY;
     }
@@ -232,7 +232,7 @@ static hg_result one_at_a_time(bench *b, hg_session *s)
     return res;
 }
 
-static hg_result read_pass(bench *b, hg_session *s, uint32_t taken)
+static hg_result read_pass(bench *b, hg_session *s)
 {
     hg_result res = HG_OK;
 
@@ -240,12 +240,8 @@ static hg_result read_pass(bench *b, hg_session *s, uint32_t taken)
         res = hg_batch_metrics(s, l, b->rows, b->shares);
         if (res == HG_OK && b->what == WHAT_MAPS)
             res = hg_batch_maps(s, &(hg_map_params){.layer = l, .head_mean = 1}, b->values);
-        for (uint32_t i = 0; b->what == WHAT_MAPS && b->info.gate_dim && i < taken && res == HG_OK;
-             i++) {
-            res = hg_batch_select(s, i);
-            if (res == HG_OK)
-                res = hg_capture_gates(s, l, b->values);
-        }
+        if (res == HG_OK && b->what == WHAT_MAPS && b->info.gate_dim)
+            res = hg_batch_gates(s, l, b->values);
     }
     return res;
 }
@@ -257,7 +253,7 @@ static hg_result in_passes(bench *b, hg_session *s)
     for (uint32_t i = 0, at = 0, taken = 0; i < b->prompts && res == HG_OK; i += taken) {
         res = hg_batch_eval(s, b->ids + at, b->counts + i, b->prompts - i, &taken);
         if (res == HG_OK)
-            res = read_pass(b, s, taken);
+            res = read_pass(b, s);
         for (uint32_t k = 0; k < taken; k++)
             at += b->counts[i + k];
     }

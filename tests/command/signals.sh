@@ -39,6 +39,22 @@ ok 'no picture' test ! -e stopped.png
 ok 'no tensors' test ! -e stopped.safetensors
 ok 'an interrupt is no error' sh -c '! grep -q error: "$1"' sh "$work/err"
 
+# Many prompts: those that were drawn are whole pictures, and a list on standard output is whole or not there.
+i=0
+while [ $i -lt 300 ]; do
+    i=$((i + 1))
+    echo '[1]'
+done >many.jsonl
+stopped INT 130 map "$model" --prompts many.jsonl --device "$selector" -o many
+found=$(find many -name '*.png' | wc -l)
+ok 'not all of them were drawn' [ "$found" -lt 300 ]
+for picture in many/*.png; do
+    [ ! -e "$picture" ] || ok "$picture is whole" sh -c 'tail -c 12 "$1" | grep -q IEND' sh "$picture"
+done
+awk 'BEGIN { for (p = 0; p < 400; p++) { printf "["; for (i = 0; i < 200; i++) printf "%s%d", i ? "," : "", (i * 7 + p) % 2048; print "]" } }' >more.jsonl
+stopped INT 130 map "$model" --prompts more.jsonl --device "$selector" --json
+stopped TERM 143 metrics "$model" --prompts more.jsonl --device "$selector"
+
 # Progress on a terminal, from the first second on, and none with -q.
 if has_terminals; then
     watched() { # watched OPTION...

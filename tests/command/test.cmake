@@ -16,7 +16,7 @@ if(TARGET headgate)
   target_link_libraries(command_tensors PRIVATE PkgConfig::CJSON m)
 
   # Scripts are given the folder of the programs and the folder of the sources.
-  foreach(script usage files text results disk signals inputs)
+  foreach(script usage files text results disk signals inputs prompts)
     hg_add_command_test(command_${script} LABELS command TIMEOUT 240 DEVICE ref
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/${script}.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ref)
@@ -26,6 +26,11 @@ if(TARGET headgate)
     hg_add_command_test(command_devices.${device} LABELS command TIMEOUT 300 DEVICE ${device}
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/devices.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
+    if(NOT device STREQUAL "ref")
+      hg_add_command_test(command_prompts.${device} LABELS command TIMEOUT 300 DEVICE ${device}
+        COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/prompts.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+                $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
+    endif()
     hg_add_command_test(command_exact_hash.${device} LABELS command TIMEOUT 300 DEVICE ${device}
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/exact_hash.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})

@@ -50,6 +50,7 @@ refuses 2 'map needs MODEL' map
 refuses 2 "does not know what to do with 'c'" tokenize "$model" b c
 refuses 2 'map needs a prompt' map "$model"
 refuses 2 'only one prompt' map "$model" --prompt x --ids 1
+refuses 2 'only one of --prompts' map "$model" --prompts x --ids 1
 refuses 2 'only one prompt' tokenize "$model" x --prompt y
 refuses 2 'did you mean linear' map "$model" --ids 1 --scale linea
 refuses 2 'expected one of linear' map "$model" --ids 1 --scale cubic
@@ -110,6 +111,10 @@ members selftest --quick --device "$selector"
 members exact-hash "$model" --ids 1,2 --device "$selector"
 members exact-hash "$model" --ids 1,2 --device "$selector" --device ref
 members metrics "$model" --ids 1,2,3 --device "$selector"
+members map "$model" --ids 1,2,3 --device "$selector"
+printf '[1]\n{"name": "a", "ids": [2, 3]}\n' >two.jsonl
+members metrics "$model" --prompts two.jsonl --device "$selector"
+members map "$model" --prompts two.jsonl --device "$selector"
 members bench "$model" -p 1 -n 1 -r 1 --device "$selector"
 
 # Messages: no colour without a terminal, quiet is quiet, control characters of an argument do not reach a terminal.

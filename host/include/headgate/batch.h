@@ -48,6 +48,8 @@ HG_API hg_result hg_batch_select(hg_session *session, uint32_t sequence);
  * heads]. */
 HG_API hg_result hg_batch_metrics(hg_session *session, uint32_t layer, hg_layer_metrics *out,
                                   double *head_shares);
+/* hg_capture_gates of every sequence, one behind the other: [tokens of all, heads, gate_dim]. */
+HG_API hg_result hg_batch_gates(hg_session *session, uint32_t layer, float *out);
 /* hg_capture_map of every sequence, one behind the other in out: each [maps, rows, cols], its own
  * (hg_batch_select, hg_capture_map_shape). Maps are whole: the ranges of queries and keys in params
  * must be 0. */
