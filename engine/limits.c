@@ -31,7 +31,7 @@ typedef struct feature_key {
 } feature_key;
 
 static const feature_key feature_keys[] = {
-    {"subgroup", HG_FEATURE_SUBGROUP_ARITHMETIC},
+    {"subgroup", HG_FEATURE_SUBGROUP_ARITHMETIC | HG_FEATURE_SUBGROUP_SIZE},
     {"fp16", HG_FEATURE_FP16 | HG_FEATURE_STORAGE16},
     {"timeline", HG_FEATURE_TIMELINE},
     {"push-descriptor", HG_FEATURE_PUSH_DESCRIPTOR},

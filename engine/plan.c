@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include "check.h"
+#include "matrix.h"
 
 #include <string.h>
 
@@ -21,15 +22,28 @@ static hg_result read_tier(const hg_log *log, const char *name, hg_plan *out)
                    "tier \"%s\" is none of the kernel table; T0 is always there", name);
 }
 
+/* Without matrix units there is nothing that fast could leave out: then it is fp32, and every
+ * result says so. */
+static void settle_fast(hg_plan *plan)
+{
+    const char *why = plan->tier_given && plan->tier != HG_TIER_T2 ? "another tier was asked for"
+                                                                   : hg_matrix_lacks(plan);
+
+    if (!why)
+        return;
+    plan->precision = HG_PRECISION_FP32;
+    hg_say(&plan->log, HG_LOG_WARNING,
+           "precision fast needs tier T2, which %s (%s) does not use: %s; computing with fp32",
+           plan->device.selector, plan->device.name, why);
+}
+
 hg_result hg_plan_make(const hg_snapshot *device, const hg_engine_params *params, hg_plan *out)
 {
     hg_result res = HG_OK;
 
     memset(out, 0, sizeof(*out));
-    if (params->precision == HG_PRECISION_FAST)
-        return hg_fail(&params->log, HG_ERR_UNSUPPORTED,
-                       "precision fast is not built yet: expected fp32 or exact");
-    if (params->precision != HG_PRECISION_FP32 && params->precision != HG_PRECISION_EXACT)
+    if (params->precision != HG_PRECISION_FP32 && params->precision != HG_PRECISION_EXACT &&
+        params->precision != HG_PRECISION_FAST)
         return hg_fail(&params->log, HG_ERR_ARGUMENT, "precision %d is none that is known",
                        (int)params->precision);
     if (device->unusable[0])
@@ -48,6 +62,8 @@ hg_result hg_plan_make(const hg_snapshot *device, const hg_engine_params *params
     res = hg_limits_override(&params->log, params->limits, &out->limits, &out->features);
     out->device.limits = out->limits;
     out->device.features = out->features;
+    if (res == HG_OK && out->precision == HG_PRECISION_FAST)
+        settle_fast(out);
 out:
     return res;
 }
@@ -88,9 +104,7 @@ static const char *tier_lacks(const hg_plan *plan, hg_tier tier)
                    ? NULL
                    : "it needs subgroup arithmetic of Vulkan";
     case HG_TIER_T2:
-        return is_vulkan && (plan->features & HG_FEATURE_COOPMAT)
-                   ? NULL
-                   : "it needs cooperative matrices of Vulkan";
+        return hg_matrix_lacks(plan);
     case HG_TIER_COUNT:
         break;
     }
@@ -135,9 +149,10 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
 
 void hg_plan_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
 {
-    (void)plan;
     for (uint32_t i = 0; i < HG_SPEC_MAX; i++)
         spec[i] = i < variant->spec_count ? variant->spec_default[i] : 0;
+    if (variant->tier == HG_TIER_T2)
+        hg_matrix_spec(plan, variant, spec);
 }
 
 hg_result hg_plan_fold(const hg_plan *plan, uint32_t groups[3])

@@ -3,6 +3,7 @@
 #include "trial.h"
 
 #include "bound.h"
+#include "matrix.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -264,6 +265,15 @@ int hg_trial_whole(const hg_trial *trial, const uint8_t *found, char *why, size_
     return 1;
 }
 
+static void loosen(const hg_trial *trial, uint32_t bind, double floor, double *allowed)
+{
+    const hg_kernel_id kernel = trial->variant->kernel;
+    const double factor = hg_bound_units_fast(kernel) / hg_bound_units(kernel);
+
+    for (uint64_t i = 0; i < trial->elements[bind]; i++)
+        allowed[i] = floor + (allowed[i] - floor) * factor;
+}
+
 int hg_trial_close(const hg_trial *trial, uint8_t *ref, const uint8_t *found,
                    const double *magnitude, double *spent, char *why, size_t why_bytes)
 {
@@ -283,6 +293,8 @@ int hg_trial_close(const hg_trial *trial, uint8_t *ref, const uint8_t *found,
             continue;
         hg_bound_allowed(kernel, &trial->params, bind, trial->elements, trial->variant->dtype, b,
                          magnitude, allowed);
+        if (hg_matrix_is_fast(trial->variant, trial->spec))
+            loosen(trial, b, floor, allowed);
         good = close_bind(trial, b, ref, found, allowed, floor, spent, why, why_bytes);
     }
     free(allowed);

@@ -12,6 +12,9 @@
 /* c of the bound u c magnitude, u = 2^-24. 0: nothing is rounded. */
 double hg_bound_units(hg_kernel_id kernel);
 
+/* What c becomes under precision fast, where activations go into products with 11 bits. */
+double hg_bound_units_fast(hg_kernel_id kernel);
+
 /* What flushing may take of any element, whatever its magnitude. bind, bind_elements: as below. */
 double hg_bound_floor(hg_kernel_id kernel, const void *params, void *const *bind,
                       const uint64_t *bind_elements);

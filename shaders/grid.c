@@ -33,6 +33,8 @@ static void flat(uint64_t items, uint32_t threads, uint32_t groups[3])
 GRID(elements_embed_rows, embed_rows, (uint64_t)p->tokens * p->hidden)
 GRID(rows_rms_norm, rms_norm, p->rows)
 GRID(tiles_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]))
+/* A work-group for each tile. */
+GRID(groups_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]) * threads)
 GRID(tiles_matvec, matvec, p->rows *divide_up(p->cols, spec[0]))
 GRID(elements_split_q_gate, split_q_gate,
      (uint64_t)p->tokens * p->heads * ((uint64_t)p->head_dim + p->gate_dim))

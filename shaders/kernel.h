@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HG_BINDS_MAX = 8, HG_PARAM_WORDS_MAX = 32, HG_SPEC_MAX = 4 };
+enum { HG_BINDS_MAX = 8, HG_PARAM_WORDS_MAX = 32, HG_SPEC_MAX = 8 };
 
 typedef enum hg_dtype {
     HG_DTYPE_NONE = 0,

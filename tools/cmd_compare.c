@@ -128,6 +128,12 @@ static hg_result open_side(void *user, uint32_t side, const hg_log *log, hg_engi
 {
     compare_job *job = user;
 
+    if (job->choices[side].precision == HG_PRECISION_FAST) {
+        log->write(log->user, HG_LOG_ERROR,
+                   "precision fast rounds more than float32 does, which is what compare judges by: "
+                   "expected fp32 or exact");
+        return HG_ERR_UNSUPPORTED;
+    }
     return hg_machine_engine(job->app, &job->choices[side], log, out);
 }
 

@@ -21,6 +21,7 @@ static const feature_name features[] = {
     {HG_FEATURE_FP16, "fp16"},
     {HG_FEATURE_STORAGE16, "storage16"},
     {HG_FEATURE_SUBGROUP_ARITHMETIC, "subgroup"},
+    {HG_FEATURE_SUBGROUP_SIZE, "subgroup-size"},
     {HG_FEATURE_COOPMAT, "coopmat"},
     {HG_FEATURE_INT64, "int64"},
     {HG_FEATURE_RTE32, "rte32"},
@@ -81,6 +82,30 @@ static void put_limits(const hg_limits *limits, hg_put *put)
     hg_put_end(put);
 }
 
+static const char *matrix_type_name(uint8_t type)
+{
+    static const char *const names[] = {"unknown", "f16", "bf16", "f32"};
+
+    return names[type < sizeof(names) / sizeof(names[0]) ? type : 0];
+}
+
+static void put_shapes(const hg_device_info *device, hg_put *put)
+{
+    hg_put_array(put, "matrix_shapes");
+    for (uint32_t i = 0; i < device->matrix_count; i++) {
+        const hg_matrix_shape *shape = &device->matrix[i];
+
+        hg_put_object(put, NULL);
+        hg_put_unsigned(put, "m", shape->m);
+        hg_put_unsigned(put, "n", shape->n);
+        hg_put_unsigned(put, "k", shape->k);
+        hg_put_text(put, "operands", matrix_type_name(shape->operands));
+        hg_put_text(put, "sums", matrix_type_name(shape->sums));
+        hg_put_end(put);
+    }
+    hg_put_end(put);
+}
+
 static void put_device(const hg_device_info *device, int is_default, hg_put *put)
 {
     hg_put_object(put, NULL);
@@ -108,6 +133,8 @@ static void put_device(const hg_device_info *device, int is_default, hg_put *put
     }
     hg_put_end(put);
     put_limits(&device->limits, put);
+    hg_put_unsigned(put, "subgroup_size", device->subgroup_size);
+    put_shapes(device, put);
     hg_put_end(put);
 }
 
@@ -117,6 +144,32 @@ static hg_result print_text(hg_output *output, uint32_t width, const char *text)
     hg_result res = hg_output_format(output, "%*s", (int)TEXT_AT, "");
 
     return res == HG_OK ? hg_paragraph_print(output, width, TEXT_AT, TEXT_AT, text) : res;
+}
+
+static int same_operands(const hg_matrix_shape *a, const hg_matrix_shape *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->operands == b->operands;
+}
+
+/* "matrices 16x16x16 f16 (sums f16, f32)": shapes that differ in nothing but their sums share one.
+ */
+static void say_shapes(const hg_device_info *device, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "matrices");
+
+    for (uint32_t i = 0; i < device->matrix_count && used < size; i++) {
+        const hg_matrix_shape *shape = &device->matrix[i];
+        const int is_same = i > 0 && same_operands(shape, shape - 1);
+        const int more = i + 1 < device->matrix_count && same_operands(shape, shape + 1);
+
+        if (!is_same)
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s %ux%ux%u %s (sums", i ? "," : "",
+                                 shape->m, shape->n, shape->k, matrix_type_name(shape->operands));
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s %s%s", is_same ? "," : "",
+                                     matrix_type_name(shape->sums), more ? "" : ")");
+    }
 }
 
 static hg_result print_device(hg_output *output, const hg_device_info *device, int is_default)
@@ -143,7 +196,13 @@ static hg_result print_device(hg_output *output, const hg_device_info *device, i
         if (device->features & features[i].bit)
             snprintf(names + used, sizeof(names) - used, "%s%s", used ? " " : "", features[i].name);
     }
-    return res == HG_OK ? print_text(output, width, *names ? names : "no optional features") : res;
+    if (res == HG_OK)
+        res = print_text(output, width, *names ? names : "no optional features");
+    if (res == HG_OK && device->matrix_count) {
+        say_shapes(device, text, sizeof(text));
+        res = print_text(output, width, text);
+    }
+    return res;
 }
 
 /* The place of what --device would pick when it is not given; count when there is none. */

@@ -153,7 +153,7 @@ static hg_result print_verdict(const test_job *job)
     }
     if (tables)
         HG_TRY(hg_output_text(output, "TIER: T0 is portable; T0C and T0V give the same bytes, "
-                                      "made for processors.\n"));
+                                      "made for processors; T2 has matrix units.\n"));
     if (bad == 0)
         return hg_output_format(output, "all kernels pass on %u device%s\n", job->side_count,
                                 job->side_count == 1 ? "" : "s");

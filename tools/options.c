@@ -73,8 +73,8 @@ static const hg_option table[HG_OPTION_COUNT] = {
     [HG_OPTION_DEVICE] =
         {"device", "SEL",
          "N or vk:N, cl:N, ref as 'headgate devices' lists them, name:PART, uuid:HEX (the first 8 "
-         "or more digits); /T0 after it keeps to that tier of kernels, @exact or "
-         "@fp32 sets the precision "
+         "or more digits); /T0 after it keeps to that tier of kernels, @exact, "
+         "@fp32 or @fast sets the precision "
          "(default: $HG_DEVICE, else the best device)",
          0},
     [HG_OPTION_DEVICES] =
@@ -115,9 +115,10 @@ static const hg_option table[HG_OPTION_COUNT] = {
                            "(default: 120)",
                            0},
     [HG_OPTION_PRECISION] =
-        {"precision", "exact|fp32",
+        {"precision", "exact|fp32|fast",
          "exact: results have the same bytes on every device; fp32: within float32 tolerances "
-         "(default)",
+         "(default); fast: activations rounded to 11 bits where the device has matrix units (T2), "
+         "else fp32",
          0},
     [HG_OPTION_PRECISION_EXACT] = {"precision", "exact", "which it is without being asked", 0},
     [HG_OPTION_EXACT] = {"exact", NULL, "short for --precision exact", 0},

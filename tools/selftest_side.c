@@ -84,6 +84,13 @@ static int child_work(void *user, int fd)
     level.progress = (hg_progress){send_step, c};
     HG_TRY(hg_machine_engine(c->job->app, &c->side->choice, &log, &engine));
     HG_TRY(hg_engine_describe(engine, &device));
+    if (c->side->choice.precision == HG_PRECISION_FAST &&
+        hg_engine_precision(engine) != HG_PRECISION_FAST) {
+        res = hg_message_fail(HG_ERR_UNSUPPORTED,
+                              "precision fast is none of this device's: it uses no matrix units; "
+                              "test it with @fp32");
+        goto out;
+    }
     tell(c, "DEVI", &device, sizeof(device));
     HG_TRY(hg_selftest(engine, &level, send_row, c));
 out:

@@ -32,14 +32,48 @@ enum {
     HG_VK_TIMES_KEPT = 64 /* submits whose timestamps can still be asked for */
 };
 
-/* VK_KHR_cooperative_matrix is younger than the oldest headers supported. */
-enum { HG_VK_COOPMAT_FEATURES = 1000506000 };
+/* VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 are younger than the oldest headers
+ * supported: what is used of them, by their registered numbers. */
+enum {
+    HG_VK_COOPMAT_FEATURES = 1000506000,
+    HG_VK_COOPMAT_SHAPE = 1000506001,
+    HG_VK_COOPMAT_PROPERTIES = 1000506002,
+    HG_VK_BFLOAT16_FEATURES = 1000141000,
+    HG_VK_COMPONENT_F16 = 0,
+    HG_VK_COMPONENT_F32 = 1,
+    HG_VK_COMPONENT_BF16 = 1000141000,
+    HG_VK_SCOPE_SUBGROUP = 3
+};
 
 typedef struct hg_vk_coopmat_features {
     VkStructureType sType;
     void *pNext;
     VkBool32 cooperativeMatrix, cooperativeMatrixRobustBufferAccess;
 } hg_vk_coopmat_features;
+
+typedef struct hg_vk_coopmat_properties {
+    VkStructureType sType;
+    void *pNext;
+    VkShaderStageFlags stages;
+} hg_vk_coopmat_properties;
+
+typedef struct hg_vk_coopmat_shape {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t m, n, k;
+    int a, b, c, result; /* types of components */
+    VkBool32 saturating;
+    int scope;
+} hg_vk_coopmat_shape;
+
+typedef VkResult(VKAPI_PTR *hg_vk_coopmat_shapes)(VkPhysicalDevice physical, uint32_t *count,
+                                                  hg_vk_coopmat_shape *shapes);
+
+typedef struct hg_vk_bfloat16_features {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 type, dot_product, coopmat;
+} hg_vk_bfloat16_features;
 
 typedef struct hg_vk_instance {
     hg_log log;

@@ -121,6 +121,8 @@ static uint32_t find_features(const hg_vk_facts *facts)
         features |= HG_FEATURE_UNIFIED_MEMORY;
     if (facts->coopmat && facts->memory_model)
         features |= HG_FEATURE_COOPMAT;
+    if (facts->subgroup_control && facts->subgroup_size > 1)
+        features |= HG_FEATURE_SUBGROUP_SIZE;
     if (facts->extensions & HG_VK_HAS_BUDGET)
         features |= HG_FEATURE_BUDGET;
     if (facts->extensions & HG_VK_HAS_PORTABILITY)
@@ -242,6 +244,9 @@ void hg_vk_snapshot_make(const hg_vk_facts *facts, hg_snapshot *out)
     out->features = find_features(facts);
     hg_vk_facts_memory(facts, &out->memory_free_bytes, &out->memory_total_bytes);
     fill_limits(facts, &out->limits);
+    out->subgroup_size = facts->subgroup_size;
+    out->matrix_count = facts->matrix_count;
+    memcpy(out->matrix, facts->matrix, sizeof(out->matrix));
     say_unusable(facts, &out->limits, out->unusable, sizeof(out->unusable));
 }
 
@@ -258,6 +263,7 @@ void hg_vk_choice_make(const hg_vk_facts *facts, uint32_t wanted, hg_vk_choice *
         {VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, HG_FEATURE_FP16, VK_API_VERSION_1_2},
         {VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, HG_FEATURE_COOPMAT, VK_API_VERSION_1_2},
         {"VK_KHR_cooperative_matrix", HG_FEATURE_COOPMAT, UINT32_MAX},
+        {VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, HG_FEATURE_SUBGROUP_SIZE, VK_API_VERSION_1_3},
         {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, HG_FEATURE_BUDGET, UINT32_MAX},
     };
 

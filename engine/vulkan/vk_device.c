@@ -32,6 +32,10 @@ static VkResult create_handle(hg_vk_dev *dev)
     hg_vk_coopmat_features coopmat = {.sType = (VkStructureType)HG_VK_COOPMAT_FEATURES,
                                       .cooperativeMatrix = VK_TRUE};
     VkPhysicalDeviceFeatures core = {.shaderInt64 = (dev->choice.features & HG_FEATURE_INT64) != 0};
+    VkPhysicalDeviceSubgroupSizeControlFeatures size = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+        .subgroupSizeControl = VK_TRUE,
+        .computeFullSubgroups = VK_TRUE};
     float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -55,6 +59,8 @@ static VkResult create_handle(hg_vk_dev *dev)
         chain(&info.pNext, &timeline);
     if (dev->choice.features & HG_FEATURE_FP16)
         chain(&info.pNext, &float16);
+    if (dev->choice.features & HG_FEATURE_SUBGROUP_SIZE)
+        chain(&info.pNext, &size);
     if (dev->choice.features & HG_FEATURE_COOPMAT) {
         chain(&info.pNext, &model);
         chain(&info.pNext, &coopmat);

@@ -27,6 +27,7 @@ static const struct {
     {VK_KHR_MAINTENANCE_4_EXTENSION_NAME, HG_VK_HAS_MAINTENANCE4},
     {VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, HG_VK_HAS_NV_SM},
     {VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME, HG_VK_HAS_AMD_CORES},
+    {"VK_KHR_shader_bfloat16", HG_VK_HAS_BFLOAT16},
 };
 
 /* Puts a struct in front of a pNext chain. */
@@ -117,6 +118,8 @@ static void read_properties(const hg_vk_instance *instance, VkPhysicalDevice phy
     facts->subgroup_operations = subgroup.supportedOperations;
     facts->subgroup_min = size.minSubgroupSize ? size.minSubgroupSize : subgroup.subgroupSize;
     facts->subgroup_max = size.maxSubgroupSize ? size.maxSubgroupSize : subgroup.subgroupSize;
+    if (size.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT)
+        facts->subgroup_control = 1; /* and the features, below */
     facts->rte32 = floats.shaderRoundingModeRTEFloat32 == VK_TRUE;
     facts->push_descriptors = push.maxPushDescriptors;
     facts->compute_units = sm.shaderSMCount ? sm.shaderSMCount : cores.activeComputeUnitCount;
@@ -135,7 +138,10 @@ static void read_features(const hg_vk_instance *instance, VkPhysicalDevice physi
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
     VkPhysicalDeviceVulkanMemoryModelFeatures model = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    VkPhysicalDeviceSubgroupSizeControlFeatures size = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
     hg_vk_coopmat_features coopmat = {.sType = (VkStructureType)HG_VK_COOPMAT_FEATURES};
+    hg_vk_bfloat16_features bfloat16 = {.sType = (VkStructureType)HG_VK_BFLOAT16_FEATURES};
     VkPhysicalDeviceFeatures2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     int core12 = facts->version >= VK_API_VERSION_1_2;
 
@@ -148,6 +154,10 @@ static void read_features(const hg_vk_instance *instance, VkPhysicalDevice physi
         chain(&all.pNext, &model);
     if (facts->extensions & HG_VK_HAS_COOPMAT)
         chain(&all.pNext, &coopmat);
+    if (facts->extensions & HG_VK_HAS_BFLOAT16)
+        chain(&all.pNext, &bfloat16);
+    if (facts->version >= VK_API_VERSION_1_3 || facts->extensions & HG_VK_HAS_SUBGROUP_SIZE)
+        chain(&all.pNext, &size);
     instance->fn.vkGetPhysicalDeviceFeatures2(physical, &all);
 
     facts->storage16 = storage16.storageBuffer16BitAccess == VK_TRUE;
@@ -156,6 +166,70 @@ static void read_features(const hg_vk_instance *instance, VkPhysicalDevice physi
     facts->float16 = float16.shaderFloat16 == VK_TRUE;
     facts->memory_model = model.vulkanMemoryModel == VK_TRUE;
     facts->coopmat = coopmat.cooperativeMatrix == VK_TRUE;
+    facts->bfloat16 = bfloat16.coopmat == VK_TRUE;
+    facts->subgroup_control = facts->subgroup_control && size.subgroupSizeControl == VK_TRUE &&
+                              size.computeFullSubgroups == VK_TRUE;
+}
+
+/* 0: none that matters here. */
+static uint8_t matrix_type(int component)
+{
+    switch (component) {
+    case HG_VK_COMPONENT_F16:
+        return HG_MATRIX_F16;
+    case HG_VK_COMPONENT_BF16:
+        return HG_MATRIX_BF16;
+    case HG_VK_COMPONENT_F32:
+        return HG_MATRIX_F32;
+    default:
+        return 0;
+    }
+}
+
+/* Of a subgroup, on floats, both operands of one type. */
+static void keep_shape(hg_vk_facts *facts, const hg_vk_coopmat_shape *shape)
+{
+    const uint8_t operands = matrix_type(shape->a), sums = matrix_type(shape->c);
+
+    if (shape->scope != HG_VK_SCOPE_SUBGROUP || shape->a != shape->b || shape->c != shape->result ||
+        !operands || !sums || shape->m > UINT16_MAX || shape->n > UINT16_MAX ||
+        shape->k > UINT16_MAX || facts->matrix_count == HG_MATRIX_SHAPES_MAX)
+        return;
+    if (operands == HG_MATRIX_BF16 && !facts->bfloat16)
+        return;
+    facts->matrix[facts->matrix_count++] = (hg_matrix_shape){(uint16_t)shape->m, (uint16_t)shape->n,
+                                                             (uint16_t)shape->k, operands, sums};
+}
+
+/* The function is asked for here and not in vk_functions.def, whose types come from the headers. A
+ * driver that does not answer has no shapes. */
+static hg_result read_shapes(const hg_vk_instance *instance, VkPhysicalDevice physical,
+                             hg_vk_facts *facts)
+{
+    const hg_vk_coopmat_shapes ask = (hg_vk_coopmat_shapes)instance->get(
+        instance->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    hg_vk_coopmat_properties properties = {.sType = (VkStructureType)HG_VK_COOPMAT_PROPERTIES};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                       .pNext = &properties};
+    hg_vk_coopmat_shape *list;
+    uint32_t count = 0;
+
+    if (!facts->coopmat || !ask)
+        return HG_OK;
+    instance->fn.vkGetPhysicalDeviceProperties2(physical, &all);
+    if (!(properties.stages & VK_SHADER_STAGE_COMPUTE_BIT) ||
+        ask(physical, &count, NULL) != VK_SUCCESS || count == 0)
+        return HG_OK;
+    list = calloc(count, sizeof(*list));
+    if (!list)
+        return HG_ERR_HOST_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
+        list[i].sType = (VkStructureType)HG_VK_COOPMAT_SHAPE;
+    if (ask(physical, &count, list) == VK_SUCCESS)
+        for (uint32_t i = 0; i < count; i++)
+            keep_shape(facts, &list[i]);
+    free(list);
+    return HG_OK;
 }
 
 static void read_memory(const hg_vk_instance *instance, VkPhysicalDevice physical,
@@ -217,6 +291,8 @@ hg_result hg_vk_facts_read(const hg_vk_instance *instance, VkPhysicalDevice phys
     read_properties(instance, physical, out);
     read_features(instance, physical, out);
     read_memory(instance, physical, out);
+    if (read_shapes(instance, physical, out) != HG_OK)
+        return HG_ERR_HOST_MEMORY;
     if (out->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
         read_machine(&out->machine_total_bytes, &out->machine_free_bytes);
     return HG_OK;

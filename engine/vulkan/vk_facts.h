@@ -30,7 +30,8 @@ enum {
     HG_VK_HAS_SUBGROUP_SIZE = 1u << 9,
     HG_VK_HAS_MAINTENANCE4 = 1u << 10,
     HG_VK_HAS_NV_SM = 1u << 11,
-    HG_VK_HAS_AMD_CORES = 1u << 12
+    HG_VK_HAS_AMD_CORES = 1u << 12,
+    HG_VK_HAS_BFLOAT16 = 1u << 13
 };
 
 typedef struct hg_vk_facts {
@@ -42,6 +43,10 @@ typedef struct hg_vk_facts {
     VkQueueFamilyProperties family[HG_VK_FAMILIES_MAX];
     uint32_t family_count;
     uint32_t timeline, storage16, float16, int64, coopmat, memory_model; /* features: 1 or 0 */
+    uint32_t subgroup_control; /* 1: full subgroups of a given width, in compute shaders */
+    uint32_t bfloat16;         /* 1: matrices of it */
+    uint32_t matrix_count;
+    hg_matrix_shape matrix[HG_MATRIX_SHAPES_MAX];
     uint32_t rte32;
     uint32_t subgroup_size, subgroup_min, subgroup_max;
     VkSubgroupFeatureFlags subgroup_operations;

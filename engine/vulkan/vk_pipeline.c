@@ -92,6 +92,18 @@ static hg_result create_module(hg_vk_dev *dev, const hg_variant *variant, const 
     return result;
 }
 
+/* The width of subgroups that a variant is made for: its number WIDTH. 0: any. */
+static uint32_t width_of(const hg_vk_dev *dev, const hg_vk_pipe *pipe)
+{
+    const hg_variant *variant = pipe->base.variant;
+
+    for (uint32_t i = 0; i < variant->spec_count; i++)
+        if (strcmp(variant->spec_name[i], "WIDTH") == 0 &&
+            dev->choice.features & HG_FEATURE_SUBGROUP_SIZE)
+            return pipe->base.spec[i];
+    return 0;
+}
+
 static hg_result compile(hg_vk_dev *dev, hg_vk_pipe *pipe, VkShaderModule module, const char *name)
 {
     VkSpecializationMapEntry entries[HG_SPEC_MAX];
@@ -113,8 +125,15 @@ static hg_result compile(hg_vk_dev *dev, hg_vk_pipe *pipe, VkShaderModule module
             },
         .layout = pipe->layout,
     };
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo width = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+        .requiredSubgroupSize = width_of(dev, pipe)};
     hg_result result;
 
+    if (width.requiredSubgroupSize) {
+        info.stage.pNext = &width;
+        info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    }
     for (uint32_t i = 0; i < spec.mapEntryCount; i++)
         entries[i] =
             (VkSpecializationMapEntry){i, (uint32_t)(i * sizeof(uint32_t)), sizeof(uint32_t)};

@@ -94,7 +94,10 @@ HG_DEVICE=vk:77 "$headgate" map "$model" --ids 1 >"$work/out" 2>"$work/err"
 [ $? = 3 ] || fail 'HG_DEVICE is not read'
 code 0 map "$model" --ids 1 --device "$selector" --limits spec-minimum -o x.png -q
 refuses 2 "unknown name 'bogus'" map "$model" --ids 1 --device "$selector" --limits bogus=1
-refuses 3 'not built yet' map "$model" --ids 1 --device "$selector" --precision fast
+# Where there are no matrix units fast is fp32, and the figures say so.
+code 0 metrics "$model" --ids 1,2 --device "$selector" --precision fast --json
+says 'precision fast needs tier T2.*computing with fp32'
+is provenance.precision fp32
 
 # docs/json.md names every member that the commands write.
 members() { # members COMMAND...

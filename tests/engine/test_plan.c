@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "matrix.h"
 #include "plan.h"
 
 typedef struct lines {
@@ -264,15 +265,161 @@ static void folds_work_groups(void **state)
     assert_int_equal(groups[1] * groups[2], 1);
 }
 
+/* A card with matrix units as its driver lists them. */
+static hg_snapshot matrix_device(const char *driver, uint32_t vendor_id, uint32_t width,
+                                 const hg_matrix_shape *shapes, uint32_t count)
+{
+    hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_DISCRETE, "card");
+
+    snprintf(d.driver, sizeof(d.driver), "%s", driver);
+    d.vendor_id = vendor_id;
+    d.features |= HG_FEATURE_COOPMAT | HG_FEATURE_SUBGROUP_SIZE;
+    d.subgroup_size = width;
+    d.limits.subgroup_min = width > 32 ? 32 : width;
+    d.limits.subgroup_max = width;
+    d.limits.shared_bytes = 32768;
+    d.matrix_count = count;
+    memcpy(d.matrix, shapes, count * sizeof(*shapes));
+    return d;
+}
+
+#define F16_F32(m, n, k)                                                                           \
+    {                                                                                              \
+        (m), (n), (k), HG_MATRIX_F16, HG_MATRIX_F32                                                \
+    }
+
+static const hg_matrix_shape nvidia[] = {{16, 16, 16, HG_MATRIX_F16, HG_MATRIX_F16},
+                                         F16_F32(16, 8, 8),
+                                         F16_F32(16, 8, 16),
+                                         F16_F32(16, 16, 16),
+                                         {16, 16, 16, HG_MATRIX_BF16, HG_MATRIX_F32}};
+static const hg_matrix_shape amd[] = {F16_F32(16, 16, 16)};
+static const hg_matrix_shape xe2[] = {F16_F32(8, 16, 16)};
+static const hg_matrix_shape dg2[] = {F16_F32(8, 8, 16)};
+static const hg_matrix_shape llvmpipe[] = {F16_F32(8, 8, 8)};
+
+/* The numbers, in the order ROWS COLS M N K WIDTH PARTS. */
+static void expect_matrix(hg_snapshot *d, const char *tier, hg_precision precision,
+                          const uint32_t numbers[7])
+{
+    const hg_engine_params params = {.tier = tier, .precision = precision};
+    uint32_t spec[HG_SPEC_MAX];
+    const hg_variant *v;
+    hg_plan plan;
+
+    assert_int_equal(hg_plan_make(d, &params, &plan), HG_OK);
+    assert_int_equal(plan.precision, precision);
+    v = hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16);
+    assert_non_null(v);
+    assert_int_equal(v->tier, HG_TIER_T2);
+    hg_plan_spec(&plan, v, spec);
+    assert_int_equal(v->spec_count, 7);
+    assert_memory_equal(spec, numbers, 7 * sizeof(*spec));
+    assert_int_equal(hg_matrix_is_fast(v, spec), precision == HG_PRECISION_FAST);
+}
+
+static void takes_the_shape_that_a_device_has(void **state)
+{
+    hg_snapshot d = matrix_device("NVIDIA", 0x10de, 32, nvidia, 5);
+
+    (void)state;
+    expect_matrix(&d, NULL, HG_PRECISION_FP32, (const uint32_t[]){64, 64, 16, 16, 16, 32, 2});
+    expect_matrix(&d, NULL, HG_PRECISION_FAST, (const uint32_t[]){64, 64, 16, 16, 16, 32, 1});
+    d.matrix_count = 3; /* the largest of what is left */
+    expect_matrix(&d, NULL, HG_PRECISION_FP32, (const uint32_t[]){64, 64, 16, 8, 16, 32, 2});
+    d = matrix_device("radv", 0x1002, 64, amd, 1);
+    expect_matrix(&d, NULL, HG_PRECISION_FP32, (const uint32_t[]){64, 64, 16, 16, 16, 64, 2});
+    d.subgroup_size = 0; /* not told: asked for */
+    expect_matrix(&d, NULL, HG_PRECISION_FP32, (const uint32_t[]){64, 64, 16, 16, 16, 32, 2});
+    d = matrix_device("Intel open-source Mesa driver", 0x8086, 16, xe2, 1);
+    expect_matrix(&d, NULL, HG_PRECISION_FP32, (const uint32_t[]){64, 64, 8, 16, 16, 16, 2});
+    d = matrix_device("llvmpipe", 0x10005, 8, llvmpipe, 1);
+    d.type = HG_DEVICE_CPU;
+    expect_matrix(&d, "T2", HG_PRECISION_FP32, (const uint32_t[]){64, 64, 8, 8, 8, 8, 2});
+}
+
+static void expect_no_matrix(const hg_snapshot *d, const hg_engine_params *params,
+                             const char *words)
+{
+    const hg_variant *t2 = hg_variant_find(HG_KERNEL_matmul, HG_TIER_T2, HG_DTYPE_F16);
+    const char *why;
+    hg_plan plan;
+
+    assert_int_equal(hg_plan_make(d, params, &plan), HG_OK);
+    why = hg_plan_refuses(&plan, t2);
+    if (!why || !strstr(why, words))
+        fail_msg("expected \"%s\" in \"%s\"", words, why ? why : "");
+    assert_int_not_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_F16)->tier, HG_TIER_T2);
+}
+
+static void leaves_matrices_out(void **state)
+{
+    const hg_engine_params plain = {0};
+    const hg_engine_params exact = {.precision = HG_PRECISION_EXACT};
+    const hg_engine_params off = {.limits = "coopmat=0"};
+    const hg_engine_params narrow = {.limits = "shared=16384"};
+    const hg_engine_params none = {.limits = "subgroup=0"};
+    hg_snapshot d = matrix_device("NVIDIA", 0x10de, 32, nvidia, 5);
+
+    (void)state;
+    expect_no_matrix(&d, &exact, "exact");
+    expect_no_matrix(&d, &off, "needs cooperative matrices");
+    expect_no_matrix(&d, &none, "needs cooperative matrices");
+    expect_no_matrix(&d, &narrow, "no matrix shape");
+    d.matrix_count = 1; /* sums of float16 */
+    expect_no_matrix(&d, &plain, "no matrix shape");
+    d = matrix_device("NVIDIA", 0x10de, 32, nvidia, 5);
+    d.subgroup_size = 128; /* wider than what the kernel divides among, and no other to be had */
+    d.limits.subgroup_min = d.limits.subgroup_max = 128;
+    expect_no_matrix(&d, &plain, "no matrix shape");
+    /* Known to be of no use; by name they run. */
+    d = matrix_device("llvmpipe", 0x10005, 8, llvmpipe, 1);
+    d.type = HG_DEVICE_CPU;
+    expect_no_matrix(&d, &plain, "processor");
+    d = matrix_device("AMD proprietary driver", 0x1002, 64, amd, 1);
+    expect_no_matrix(&d, &plain, "https://");
+    expect_matrix(&d, "T2", HG_PRECISION_FP32, (const uint32_t[]){64, 64, 16, 16, 16, 64, 2});
+    d = matrix_device("Intel open-source Mesa driver", 0x8086, 8, dg2, 1);
+    expect_no_matrix(&d, &plain, "Xe2");
+    expect_matrix(&d, "T2", HG_PRECISION_FP32, (const uint32_t[]){64, 64, 8, 8, 16, 8, 2});
+    d = matrix_device("Qualcomm", 0x5143, 64, amd, 1);
+    expect_no_matrix(&d, &plain, "Adreno");
+}
+
+/* fast is fp32, said aloud, where there are no matrices for it. */
+static void runs_fast_where_it_can(void **state)
+{
+    const hg_snapshot poor = device(HG_BACKEND_OPENCL, HG_DEVICE_CPU, "poor");
+    const hg_snapshot good = matrix_device("NVIDIA", 0x10de, 32, nvidia, 5);
+    lines said = {""};
+    hg_engine_params fast = {.precision = HG_PRECISION_FAST,
+                             .log = {collect, &said, HG_LOG_WARNING}};
+    hg_plan plan;
+
+    (void)state;
+    assert_int_equal(hg_plan_make(&good, &fast, &plan), HG_OK);
+    assert_int_equal(plan.precision, HG_PRECISION_FAST);
+    assert_string_equal(said.text, "");
+    assert_int_equal(hg_plan_make(&poor, &fast, &plan), HG_OK);
+    assert_int_equal(plan.precision, HG_PRECISION_FP32);
+    assert_non_null(strstr(said.text, "precision fast needs tier T2"));
+    assert_non_null(strstr(said.text, "computing with fp32"));
+    said.text[0] = '\0';
+    fast.tier = "T0";
+    assert_int_equal(hg_plan_make(&good, &fast, &plan), HG_OK);
+    assert_int_equal(plan.precision, HG_PRECISION_FP32);
+    assert_non_null(strstr(said.text, "another tier was asked for"));
+}
+
 static void refuses_what_is_not_there(void **state)
 {
     hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_CPU, "poor");
-    const hg_engine_params fast = {.precision = HG_PRECISION_FAST};
+    const hg_engine_params unknown = {.precision = (hg_precision)3};
     const hg_engine_params plain = {0};
     hg_plan plan;
 
     (void)state;
-    assert_int_equal(hg_plan_make(&d, &fast, &plan), HG_ERR_UNSUPPORTED);
+    assert_int_equal(hg_plan_make(&d, &unknown, &plan), HG_ERR_ARGUMENT);
     snprintf(d.unusable, sizeof(d.unusable), "no compute queue");
     assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_ERR_NO_DEVICE);
 }
@@ -288,6 +435,9 @@ int main(void)
         cmocka_unit_test(knows_drivers_that_reorder),
         cmocka_unit_test(loads_wide_where_that_pays),
         cmocka_unit_test(folds_work_groups),
+        cmocka_unit_test(takes_the_shape_that_a_device_has),
+        cmocka_unit_test(leaves_matrices_out),
+        cmocka_unit_test(runs_fast_where_it_can),
         cmocka_unit_test(refuses_what_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ static void say(void *user, hg_log_level level, const char *line)
 }
 
 hg_result hg_runner_open(hg_runner *runner, const char *selector, const char *limits,
-                         hg_precision precision, uint64_t room_bytes)
+                         hg_precision precision, const char *tier, uint64_t room_bytes)
 {
     const hg_log log = {.write = say, .level = HG_LOG_WARNING};
     const hg_engine_params params = {.struct_size = sizeof(params),
@@ -23,7 +23,8 @@ hg_result hg_runner_open(hg_runner *runner, const char *selector, const char *li
                                      .limits = limits,
                                      .threads = 2,
                                      .validate = 1,
-                                     .log = log};
+                                     .log = log,
+                                     .tier = tier};
     hg_result res = HG_OK;
 
     memset(runner, 0, sizeof(*runner));

@@ -10,9 +10,9 @@ typedef struct hg_runner {
     hg_trial_room room;
 } hg_runner;
 
-/* HG_ERR_NO_DEVICE: skip. Errors go to stderr. */
+/* tier: NULL, or as in hg_engine_params. HG_ERR_NO_DEVICE: skip. Errors go to stderr. */
 hg_result hg_runner_open(hg_runner *runner, const char *selector, const char *limits,
-                         hg_precision precision, uint64_t room_bytes);
+                         hg_precision precision, const char *tier, uint64_t room_bytes);
 void hg_runner_close(hg_runner *runner);
 
 #endif

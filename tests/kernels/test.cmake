@@ -26,7 +26,8 @@ hg_test_entry(kernels_reference.ref ref 300 kernels test_kernels --device ref --
 hg_add_kernel_test(kernels_functions SOURCES kernels/test_functions.c LABELS kernels)
 hg_add_kernel_test(kernels_panel SOURCES kernels/test_panel.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
 hg_add_kernel_test(kernels_spirv SOURCES kernels/test_spirv.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
-hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c kernels/hashes.c ${PROJECT_SOURCE_DIR}/engine/trial.c $<TARGET_OBJECTS:hg_kernels>
+hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c kernels/hashes.c ${PROJECT_SOURCE_DIR}/engine/trial.c
+                   ${PROJECT_SOURCE_DIR}/engine/matrix.c $<TARGET_OBJECTS:hg_kernels>
                    LABELS kernels)
 target_compile_definitions(test_kernels_text PRIVATE HG_TEST_HASHES="${HG_TEST_DATA_ROOT}/tests/kernels/exact-1.txt")
 

@@ -461,7 +461,8 @@ int main(int argc, char **argv)
     const char *selector = argc > 2 && strcmp(argv[1], "--device") == 0 ? argv[2] : NULL;
     char *text = hg_test_file_read(HG_TEST_REFERENCE_DIR "/kernels/index.json", NULL);
     cJSON *index = text ? cJSON_Parse(text) : NULL;
-    hg_result res = hg_runner_open(&self.runner, selector, NULL, HG_PRECISION_EXACT, ROOM_BYTES);
+    hg_result res =
+        hg_runner_open(&self.runner, selector, NULL, HG_PRECISION_EXACT, NULL, ROOM_BYTES);
     int failed = 1;
 
     self.after = malloc(ROOM_BYTES);

@@ -89,6 +89,35 @@ static void describes_a_good_device(void **state)
     assert_int_equal(out.limits.binding_bytes, UINT32_MAX);
 }
 
+static void tells_matrices_and_subgroups(void **state)
+{
+    hg_vk_facts facts = make_facts();
+    hg_snapshot out;
+    hg_vk_choice choice;
+
+    (void)state;
+    facts.coopmat = facts.memory_model = facts.float16 = facts.subgroup_control = 1;
+    facts.matrix_count = 2;
+    facts.matrix[1] = (hg_matrix_shape){16, 8, 16, HG_MATRIX_F16, HG_MATRIX_F32};
+    hg_vk_snapshot_make(&facts, &out);
+    assert_true(out.features & HG_FEATURE_COOPMAT);
+    assert_true(out.features & HG_FEATURE_SUBGROUP_SIZE);
+    assert_int_equal(out.subgroup_size, 32);
+    assert_int_equal(out.matrix_count, 2);
+    assert_memory_equal(out.matrix, facts.matrix, sizeof(out.matrix));
+    /* Vulkan 1.3 has the sizes of subgroups, but no matrices. */
+    hg_vk_choice_make(&facts, out.features, &choice);
+    assert_int_equal(choice.enabled_count, 1);
+    assert_string_equal(choice.enabled[0], "VK_KHR_cooperative_matrix");
+    facts.version = VK_API_VERSION_1_1;
+    hg_vk_choice_make(&facts, HG_FEATURE_SUBGROUP_SIZE, &choice);
+    assert_int_equal(choice.enabled_count, 1);
+    assert_string_equal(choice.enabled[0], "VK_EXT_subgroup_size_control");
+    facts.memory_model = 0; /* which the words of tier T2 ask for */
+    hg_vk_snapshot_make(&facts, &out);
+    assert_false(out.features & HG_FEATURE_COOPMAT);
+}
+
 static void expect_unusable(const hg_vk_facts *facts, const char *words)
 {
     hg_snapshot out;
@@ -350,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(describes_a_good_device),
+        cmocka_unit_test(tells_matrices_and_subgroups),
         cmocka_unit_test(says_why_a_device_is_unusable),
         cmocka_unit_test(accepts_the_poorest_device),
         cmocka_unit_test(takes_the_machine_for_a_cpu),

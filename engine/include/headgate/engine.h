@@ -31,7 +31,8 @@ typedef enum hg_device_type {
 typedef enum hg_precision {
     HG_PRECISION_FP32 = 0,  /* default: within the golden tolerances on every tier */
     HG_PRECISION_EXACT = 1, /* the same bytes on every device */
-    HG_PRECISION_FAST = 2   /* opt-in, labelled; not built yet: opening an engine with it says so */
+    HG_PRECISION_FAST = 2   /* opt-in: products of 11-bit numbers where T2 has matrix units; without
+                               them the engine is opened with fp32 and a warning */
 } hg_precision;
 
 /* Features that matter here, as bits of hg_device_info.features. */
@@ -47,8 +48,24 @@ enum {
     HG_FEATURE_COOPMAT = 1u << 8,        /* VK_KHR_cooperative_matrix */
     HG_FEATURE_BUDGET = 1u << 9,         /* the driver reports a memory budget */
     HG_FEATURE_PORTABILITY = 1u << 10,   /* a layered driver (VK_KHR_portability_subset) */
+    HG_FEATURE_SUBGROUP_SIZE = 1u << 11, /* full subgroups of a width that the program asks for */
     HG_FEATURE_INT64 = 1u << 12          /* 64-bit integers in Vulkan's shaders */
 };
+
+/* Numbers that cooperative matrices are made of. */
+typedef enum hg_matrix_type {
+    HG_MATRIX_F16 = 1,
+    HG_MATRIX_BF16 = 2,
+    HG_MATRIX_F32 = 3
+} hg_matrix_type;
+
+enum { HG_MATRIX_SHAPES_MAX = 16 };
+
+/* One product that a subgroup does at once: [m, k] times [k, n], added to sums [m, n]. */
+typedef struct hg_matrix_shape {
+    uint16_t m, n, k;
+    uint8_t operands, sums; /* hg_matrix_type */
+} hg_matrix_shape;
 
 /* Limits that matter here; a --limits override has been applied where it is the engine's own. */
 typedef struct hg_limits {
@@ -84,6 +101,9 @@ typedef struct hg_device_info {
         memory_total_bytes; /* CPU types: the machine's memory (D21), never the driver's heap */
     uint64_t memory_free_bytes;
     hg_limits limits;
+    uint32_t subgroup_size; /* the driver's own choice; 0: no subgroups, or not told */
+    uint32_t matrix_count;  /* shapes that work on floats, as the driver lists them */
+    hg_matrix_shape matrix[HG_MATRIX_SHAPES_MAX];
 } hg_device_info;
 
 typedef struct hg_devices_params {
