@@ -111,6 +111,13 @@ static const char *tier_lacks(const hg_plan *plan, hg_tier tier)
     return "no such tier";
 }
 
+/* Of T1 on a processor: reductions over lanes are loops there, and pay for long rows alone
+ * (measured on lavapipe 22.3 and 26.1 and on SwiftShader; PERFORMANCE.md). */
+static int pays_on_processors(hg_kernel_id kernel)
+{
+    return kernel == HG_KERNEL_rms_norm || kernel == HG_KERNEL_reduce_rows;
+}
+
 const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant)
 {
     const hg_device_info *device = &plan->device;
@@ -124,6 +131,9 @@ const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant)
     if (variant->threads > plan->limits.group_invocations ||
         variant->threads > plan->limits.group_size[0])
         return "its work-groups are larger than the device's limit";
+    if (variant->tier == HG_TIER_T1 && device->type == HG_DEVICE_CPU && !plan->tier_given &&
+        !pays_on_processors(variant->kernel))
+        return "it loses on processors";
     if (device->backend == HG_BACKEND_VULKAN && !variant->spirv)
         return "it has no SPIR-V";
     if (device->backend == HG_BACKEND_REFERENCE && !variant->text)
@@ -147,28 +157,12 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
     return NULL;
 }
 
-/* Tile numbers of the kernels for processors by the width of the registers: 32 of 16 floats in the
- * table, 16 of 8 here (AVX2). */
-static void narrow(const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
-{
-    for (uint32_t i = 0; i < variant->spec_count; i++) {
-        if (strcmp(variant->spec_name[i], "V") == 0)
-            spec[i] = 8;
-        else if (variant->kernel == HG_KERNEL_matmul && strcmp(variant->spec_name[i], "ROWS") == 0)
-            spec[i] = 6;
-        else if (variant->kernel == HG_KERNEL_matvec && strcmp(variant->spec_name[i], "GROUP") == 0)
-            spec[i] = 2;
-    }
-}
-
 void hg_plan_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
 {
     for (uint32_t i = 0; i < HG_SPEC_MAX; i++)
         spec[i] = i < variant->spec_count ? variant->spec_default[i] : 0;
     if (variant->tier == HG_TIER_T2)
         hg_matrix_spec(plan, variant, spec);
-    if (variant->tier == HG_TIER_TC && plan->device.vector_floats < 16)
-        narrow(variant, spec);
 }
 
 hg_result hg_plan_fold(const hg_plan *plan, uint32_t groups[3])

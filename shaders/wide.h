@@ -2,21 +2,25 @@
 /*
  * Loads of 16 and 32 bytes at once, as 64-bit integers, for Vulkan drivers that run on a processor
  * (tier T0V): there a load is a loop over the lanes with a check of its bounds per component, which
- * costs the same for 4 bytes and for 8. GLSL alone. To be included before row.def, with WIDE_STEP
- * (8, or 16 for types of 16 bits) defined; makes views of x and w beside row.def's.
+ * costs the same for 4 bytes and for 8. GLSL alone. To be included before row.def.
  *
- *   WIDE_X(to, i), WIDE_W(to, i)   elements i .. i + WIDE_STEP - 1 of x and w into to[0 ..]; i is a
- *                                  multiple of WIDE_STEP
+ *   WIDE_VIEW(name, type)   a second view of a binding that is only read, wide_NAME
+ *   WIDE_8(to, name, i)     elements i .. i + 7 of a binding of floats with a view u64vec4 into
+ *                           to[0 .. 7]; i is a multiple of 8
+ *   WIDE_X(to, i), WIDE_W(to, i)   of a product, with WIDE_STEP (8, or 16 for types of 16 bits)
+ *                           defined before: elements i .. i + WIDE_STEP - 1 of x and w into
+ *                           to[0 ..]; i is a multiple of WIDE_STEP
  */
 #ifndef HG_SHADERS_WIDE_H
 #define HG_SHADERS_WIDE_H
 
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 
-layout(std430, set = 0, binding = BIND_x) readonly restrict buffer wide_x_block
-{
-    u64vec4 wide_x[];
-};
+#define WIDE_VIEW(name, type)                                                                      \
+    layout(std430, set = 0, binding = BIND_##name) readonly restrict buffer wide_##name##_block    \
+    {                                                                                              \
+        type wide_##name[];                                                                        \
+    };
 
 #define WIDE_FLOATS_2(to, at, bits)                                                                \
     pair_ = unpack32(bits);                                                                        \
@@ -38,6 +42,10 @@ layout(std430, set = 0, binding = BIND_x) readonly restrict buffer wide_x_block
     to[at + 2] = HALF_LOW(pair_.y);                                                                \
     to[at + 3] = HALF_HIGH(pair_.y);
 
+#define WIDE_8(to, name, i) WIDE_FLOATS_8(to, 0, wide_##name[(i) >> 3])
+
+#ifdef WIDE_STEP
+WIDE_VIEW(x, u64vec4)
 #if WIDE_STEP == 8
 #define WIDE_X(to, i) WIDE_FLOATS_8(to, 0, wide_x[(i) >> 3])
 #else
@@ -71,9 +79,7 @@ layout(std430, set = 0, binding = BIND_x) readonly restrict buffer wide_x_block
     }
 #endif
 
-layout(std430, set = 0, binding = BIND_w) readonly restrict buffer wide_w_block
-{
-    WIDE_W_TYPE wide_w[];
-};
+WIDE_VIEW(w, WIDE_W_TYPE)
+#endif
 
 #endif

@@ -84,6 +84,7 @@ fi
 for device in $devices; do
     n=$(echo "$device" | tr -d ':')
     step "kernels-$n" 90 "$bin/test_kernels" --device "$device"
+    step "subgroups-$n" 60 "$bin/test_kernels" --device "$device" --tier T1 --precision fp32
     step "golden-$n" 90 "$bin/test_golden" --device "$device" --cuts few
     step "exact-$n" 90 "$bin/test_golden" --device "$device" --precision exact --cuts none
     for name in baseline gate_elementwise gate_headwise; do
@@ -95,6 +96,8 @@ for device in $devices; do
             --device "$device@$precision" --prompt 'Sparse gating mechanism mitigates attention sink.' --replay 10 --json
         [ ! -s "$work/compare-$n-$precision.out" ] || { printf ',' && cat "$work/compare-$n-$precision.out"; } >>"$work/comparisons"
     done
+    step "tiers-$n" 60 "$bin/headgate" compare tools/samples/gate_headwise --device "$device/T0" --device "$device/T1" \
+        --device "$device" --prompt 'Sparse gating mechanism mitigates attention sink.' --json
     step "selftest-$n" 60 "$bin/headgate" selftest --device "$device" --full
     step "minimum-$n" 90 "$bin/test_golden" --device "$device" --precision exact --limits spec-minimum --cuts none
 done
