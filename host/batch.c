@@ -173,8 +173,9 @@ typedef struct band {
     uint32_t begin, end, longest;
 } band;
 
-/* A rectangle may be half empty, and no larger than this where it is. */
-enum { BAND_CELLS_MAX = 1 << 20 };
+/* A rectangle is no larger than this unless one sequence is, and beyond the second not half empty:
+ * a call costs more than the zeros of a small one. */
+enum { BAND_CELLS_MAX = 1 << 20, BAND_CELLS_FREE = 1 << 16 };
 
 static band next_band(const hg_session *s, uint32_t begin, uint32_t maps)
 {
@@ -185,10 +186,11 @@ static band next_band(const hg_session *s, uint32_t begin, uint32_t maps)
         const uint64_t rows = s->starts[b.end + 1] - s->starts[begin];
         const uint32_t tokens = s->starts[b.end + 1] - s->starts[b.end];
         const uint32_t longest = tokens > b.longest ? tokens : b.longest;
+        const uint64_t cells = rows * longest * maps;
 
         useful += (uint64_t)tokens * tokens;
         if (b.end > begin &&
-            (rows * longest > 2 * useful || rows * longest * maps > BAND_CELLS_MAX))
+            (cells > BAND_CELLS_MAX || (cells > BAND_CELLS_FREE && rows * longest > 2 * useful)))
             break;
         b.longest = longest;
     }
