@@ -17,19 +17,19 @@ done
 
 mkdir -p $build
 # shellcheck disable=SC2016
-{ cmake -S . -B $build -G Ninja -DHG_FIGURES=OFF -DHG_TESTS=ON -DHG_WERROR=OFF -DHG_TEST_DATA_ROOT=. '-DHG_TEST_SUBJECTS=kernels;golden;bench' \
+{ cmake -S . -B $build -G Ninja -DHG_FIGURES=OFF -DHG_TESTS=ON -DHG_WERROR=OFF -DHG_TEST_DATA_ROOT=. '-DHG_TEST_SUBJECTS=kernels;golden;api;bench' \
     '-DCMAKE_BUILD_RPATH=$ORIGIN/lib' && cmake --build $build --parallel "$(getconf _NPROCESSORS_ONLN)" \
-    --target headgate make_model test_kernels test_golden; } >$build/log 2>&1 || { tail -n 30 $build/log; exit 1; }
+    --target headgate make_model bench_batch test_kernels test_golden test_api_batch; } >$build/log 2>&1 || { tail -n 30 $build/log; exit 1; }
 
 bundle=$build/gpu-bundle
 rm -rf $bundle
 mkdir -p $bundle/lib $bundle/layers
-for program in tools/headgate tests/make_model tests/test_kernels tests/test_golden; do
+for program in tools/headgate tests/make_model tests/bench_batch tests/test_kernels tests/test_golden tests/test_api_batch; do
     cp "$build/$program" $bundle/
 done
-strip $bundle/headgate $bundle/make_model $bundle/test_*
+strip $bundle/headgate $bundle/make_model $bundle/bench_batch $bundle/test_*
 # Everything that is not part of the C and C++ runtime travels.
-for program in headgate make_model test_kernels test_golden; do
+for program in headgate make_model bench_batch test_kernels test_golden test_api_batch; do
     ldd "$bundle/$program" | awk '$2 == "=>" { print $3 }'
 done | grep -vE '/(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+)\.so' | sort -u >$build/libraries
 find /usr/lib /usr/lib64 -name 'libvulkan.so.1' -o -name 'libOpenCL.so.1' 2>/dev/null >>$build/libraries || true

@@ -99,6 +99,7 @@ for device in $devices; do
     step "tiers-$n" 60 "$bin/headgate" compare tools/samples/gate_headwise --device "$device/T0" --device "$device/T1" \
         --device "$device" --prompt 'Sparse gating mechanism mitigates attention sink.' --json
     step "selftest-$n" 60 "$bin/headgate" selftest --device "$device" --full
+    step "batch-$n" 60 "$bin/test_api_batch" --device "$device"
     step "minimum-$n" 90 "$bin/test_golden" --device "$device" --precision exact --limits spec-minimum --cuts none
 done
 if [ "$preset" = tiny ]; then prompts=32,128; else prompts=128,512,2048; fi
@@ -108,6 +109,8 @@ for device in $devices; do
     n=$(echo "$device" | tr -d ':')
     step "bench-$n" 120 "$bin/headgate" bench "$work/model" --device "$device" -p "$prompts" -n 32 -r 3 --json
     [ ! -s "$work/bench-$n.out" ] || { printf ',' && cat "$work/bench-$n.out"; } >>"$work/benches"
+    step "batch-speed-$n" 60 "$bin/bench_batch" "$work/model" tools/samples/prompts.jsonl --tokenizer tools/samples/baseline --device "$device" --what maps
+    [ ! -s "$work/batch-speed-$n.out" ] || tail -n 1 "$work/batch-speed-$n.out"
     step "bench-exact-$n" 120 "$bin/headgate" bench "$work/model" --device "$device" --exact -p "${prompts%%,*}" -n 16 -r 3 --json
     [ ! -s "$work/bench-exact-$n.out" ] || { printf ',' && cat "$work/bench-exact-$n.out"; } >>"$work/benches"
 done
