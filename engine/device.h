@@ -59,6 +59,11 @@ typedef struct hg_upload_counts {
 hg_result hg_upload_weight(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes,
                            const void *source, hg_dtype dtype, uint64_t elements,
                            hg_upload_counts *counts);
+/* The same for a matrix of `rows` rows of k elements that goes into panels (panel.h): dtype is a
+ * panel type, the source in rows; offset is where its first panel begins. */
+hg_result hg_upload_panels(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes,
+                           const void *source, hg_dtype dtype, uint64_t rows, uint64_t k,
+                           hg_upload_counts *counts);
 /* Plain bytes, in multiples of 4. */
 hg_result hg_upload_bytes(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes, const void *source,
                           uint64_t bytes);

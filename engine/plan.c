@@ -157,12 +157,28 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
     return NULL;
 }
 
+/* Tile numbers of the kernels for processors by the width of the registers: 32 of 16 floats in the
+ * table, 16 of 8 here (AVX2). */
+static void narrow(const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
+{
+    for (uint32_t i = 0; i < variant->spec_count; i++) {
+        if (strcmp(variant->spec_name[i], "V") == 0)
+            spec[i] = 8;
+        else if (variant->kernel == HG_KERNEL_matmul && strcmp(variant->spec_name[i], "ROWS") == 0)
+            spec[i] = 6;
+        else if (variant->kernel == HG_KERNEL_matvec && strcmp(variant->spec_name[i], "GROUP") == 0)
+            spec[i] = 2;
+    }
+}
+
 void hg_plan_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
 {
     for (uint32_t i = 0; i < HG_SPEC_MAX; i++)
         spec[i] = i < variant->spec_count ? variant->spec_default[i] : 0;
     if (variant->tier == HG_TIER_T2)
         hg_matrix_spec(plan, variant, spec);
+    if (variant->tier == HG_TIER_TC && plan->device.vector_floats < 16)
+        narrow(variant, spec);
 }
 
 hg_result hg_plan_fold(const hg_plan *plan, uint32_t groups[3])

@@ -160,6 +160,33 @@ static hg_result settle(hg_engine *engine, hg_trust *trust, hg_kernel_id kernel,
     return HG_OK;
 }
 
+static hg_result find_usable(hg_engine *engine, hg_trust *trust, hg_kernel_id kernel,
+                             hg_dtype dtype, int *usable)
+{
+    const hg_variant *variant;
+    hg_result res = HG_OK;
+
+    if (!trust->read)
+        read_file(engine, trust);
+    while ((variant = hg_plan_variant(&engine->plan, kernel, dtype)) != NULL) {
+        const hg_trust_entry *entry = entry_of(trust, variant);
+
+        if (entry->state == HG_TRUST_UNKNOWN)
+            HG_TRY(try_variant(engine, trust, variant));
+        *usable = entry->state == HG_TRUST_PASSED;
+        if (*usable)
+            break;
+        demote(engine, variant, 1);
+        hg_say(&engine->log, HG_LOG_WARNING,
+               "kernel %s (%s %s) is wrong on %s (%s %s) and is not used there: %s",
+               hg_kernels[kernel].name, hg_tier_name(variant->tier), type_of(variant),
+               engine->plan.device.selector, engine->plan.device.driver,
+               engine->plan.device.driver_version, entry->why);
+    }
+out:
+    return res;
+}
+
 static hg_result settle_list(hg_engine *engine, hg_trust *trust, const hg_oplist *list, int *tried)
 {
     hg_result res = HG_OK;
@@ -181,6 +208,23 @@ static void finish(hg_engine *engine, hg_trust *trust)
     if (trust->changed)
         hg_trust_file_write(engine, trust->entries);
     trust->changed = 0;
+}
+
+hg_result hg_trust_usable(hg_engine *engine, hg_kernel_id kernel, hg_dtype dtype, int *usable)
+{
+    hg_trust *trust = engine->trust;
+    hg_result res;
+
+    *usable = 0;
+    if (!trust) {
+        *usable = hg_plan_variant(&engine->plan, kernel, dtype) != NULL;
+        return HG_OK;
+    }
+    pthread_mutex_lock(&trust->lock);
+    res = find_usable(engine, trust, kernel, dtype, usable);
+    finish(engine, trust);
+    pthread_mutex_unlock(&trust->lock);
+    return res;
 }
 
 hg_result hg_trust_ready(hg_engine *engine, const hg_oplist *list, const hg_run_params *params)

@@ -31,6 +31,10 @@ void hg_trust_free(hg_trust **trust);
  */
 hg_result hg_trust_ready(hg_engine *engine, const hg_oplist *list, const hg_run_params *params);
 
+/* Whether a kernel can be had for this type at all: no fault where it cannot, another layout of
+ * the weights is taken then. */
+hg_result hg_trust_usable(hg_engine *engine, hg_kernel_id kernel, hg_dtype dtype, int *usable);
+
 /* The file: fills entries that are unknown, from what an earlier run found; writes all that are
  * known. Neither can fail: a file that is not whole, or not ours, says nothing. */
 void hg_trust_file_read(const hg_engine *engine, hg_trust_entry *entries);

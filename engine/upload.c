@@ -7,7 +7,9 @@
 #include "device.h"
 
 #include "check.h"
+#include "panel.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SLICE_ELEMENTS = 1 << 18 }; /* of the buffer between file and map: stays in the cache */
@@ -171,5 +173,70 @@ hg_result hg_upload_weight(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes
     pthread_mutex_lock(&engine->lock);
     res = upload_weight_locked(engine, mem, offset_bytes, source, dtype, elements, counts);
     pthread_mutex_unlock(&engine->lock);
+    return res;
+}
+
+/* rows: of all panels from `source` on. strip: room for one panel's rows, looked through. */
+static void pack_into(uint8_t *to, const uint8_t *source, hg_dtype dtype, uint64_t rows, uint64_t k,
+                      uint8_t *strip, hg_upload_counts *counts)
+{
+    const uint64_t row_bytes = k * hg_dtype_bytes(dtype);
+
+    for (uint64_t row = 0; row < rows; row += HG_PANEL_ROWS) {
+        const uint64_t count = rows - row < HG_PANEL_ROWS ? rows - row : HG_PANEL_ROWS;
+
+        pass_into(strip, count * row_bytes, source + row * row_bytes, hg_dtype_element(dtype),
+                  count * k, counts);
+        hg_panel_pack(dtype, strip, count, k, 0, 1, to + row * row_bytes);
+    }
+}
+
+static hg_result upload_panels_locked(hg_engine *engine, hg_mem *mem, uint64_t offset,
+                                      const uint8_t *source, hg_dtype dtype, uint64_t rows,
+                                      uint64_t k, uint8_t *strip, hg_upload_counts *counts)
+{
+    const uint64_t row_bytes = k * hg_dtype_bytes(dtype), panel = row_bytes * HG_PANEL_ROWS;
+    hg_mem *stage = mem;
+    uint64_t most = rows;
+    hg_result res = HG_OK;
+
+    if (!mem->mappable) {
+        HG_TRY(hg_engine_stage(engine, HG_MEM_UPLOAD, &stage));
+        most = stage->size_bytes / panel * HG_PANEL_ROWS;
+    }
+    if (most == 0)
+        return hg_fail(&engine->log, HG_ERR_UNSUPPORTED, "rows of %llu bytes are too long to pack",
+                       (unsigned long long)row_bytes);
+    for (uint64_t row = 0; row < rows; row += most) {
+        const uint64_t part = rows - row < most ? rows - row : most;
+        const uint64_t bytes = (part + HG_PANEL_ROWS - 1) / HG_PANEL_ROWS * panel;
+        const uint64_t at = stage == mem ? offset + row * row_bytes : 0;
+        void *map = NULL;
+
+        HG_TRY(engine->backend->map(stage, at, bytes, HG_MAP_WRITE, &map));
+        pack_into(map, source + row * row_bytes, dtype, part, k, strip, counts);
+        engine->backend->unmap(stage, at, bytes);
+        if (stage != mem)
+            HG_TRY(hg_engine_copy(engine, (hg_bind){mem, offset + row * row_bytes, bytes},
+                                  (hg_bind){stage, 0, bytes}));
+        engine->counters.upload_bytes += bytes;
+    }
+out:
+    return res;
+}
+
+hg_result hg_upload_panels(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes,
+                           const void *source, hg_dtype dtype, uint64_t rows, uint64_t k,
+                           hg_upload_counts *counts)
+{
+    uint8_t *strip = malloc((size_t)(k * hg_dtype_bytes(dtype) * HG_PANEL_ROWS));
+    hg_result res;
+
+    if (!strip)
+        return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory to pack weights");
+    pthread_mutex_lock(&engine->lock);
+    res = upload_panels_locked(engine, mem, offset_bytes, source, dtype, rows, k, strip, counts);
+    pthread_mutex_unlock(&engine->lock);
+    free(strip);
     return res;
 }

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "panel.h"
 #include "params.h"
+#include "trust.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,6 @@ typedef struct slot {
 } slot;
 
 enum { SLOTS_PER_LAYER = 15, SLOTS_OUTSIDE = 3, BLOCK_ROWS = 128, PARTS_MAX = 3 };
-
-static uint64_t element_bytes(hg_dtype dtype)
-{
-    return dtype == HG_DTYPE_F32 ? 4 : 2;
-}
 
 static uint64_t align256(uint64_t bytes)
 {
@@ -83,10 +79,10 @@ static uint64_t place(const slot *slots, size_t count, uint64_t *vector_bytes)
             *slots[i].vector = (hg_vector){*vector_bytes, w->rows * w->cols};
             *vector_bytes += align256((uint64_t)w->rows * w->cols * 4);
         } else {
-            slots[i].matrix->dtype = w->dtype;
+            slots[i].matrix->dtype = w->dtype; /* until choose_layout */
             slots[i].matrix->rows = w->rows;
             slots[i].matrix->cols = w->cols;
-            total += (uint64_t)w->rows * w->cols * element_bytes(w->dtype);
+            total += (uint64_t)w->rows * w->cols * hg_dtype_bytes(w->dtype);
         }
     }
     return total + *vector_bytes;
@@ -146,14 +142,18 @@ static hg_result upload_vector(hg_model *m, const slot *s, hg_upload_counts *cou
 
 /* Rows [first, first + count) of a weight to row mem_row of a buffer. */
 static hg_result upload_rows(hg_model *m, const hg_checkpoint *c, const hg_weight *w,
-                             const hg_block *block, hg_upload_counts *counts)
+                             hg_dtype dtype, const hg_block *block, hg_upload_counts *counts)
 {
-    const uint64_t row_bytes = (uint64_t)w->cols * element_bytes(w->dtype);
+    const uint64_t row_bytes = (uint64_t)w->cols * hg_dtype_bytes(w->dtype);
     const uint8_t *from = w->data + block->row_first * row_bytes;
     hg_result res = HG_OK;
 
-    HG_TRY(hg_upload_weight(m->engine, block->mem, block->mem_row * row_bytes, from, w->dtype,
-                            (uint64_t)block->row_count * w->cols, counts));
+    if (hg_dtype_is_panel(dtype))
+        HG_TRY(hg_upload_panels(m->engine, block->mem, block->mem_row * row_bytes, from, dtype,
+                                block->row_count, w->cols, counts));
+    else
+        HG_TRY(hg_upload_weight(m->engine, block->mem, block->mem_row * row_bytes, from, dtype,
+                                (uint64_t)block->row_count * w->cols, counts));
     hg_checkpoint_release_pages(c, from, block->row_count * row_bytes);
 out:
     return res;
@@ -172,9 +172,9 @@ static hg_result create_buffer(hg_model *m, uint64_t bytes, const char *name, in
     return hg_buffer_create(m->engine, HG_MEM_WEIGHT, bytes, text, out);
 }
 
-static uint64_t whole_words(uint64_t bytes)
+static uint64_t matrix_bytes(hg_dtype dtype, uint64_t rows, uint64_t cols)
 {
-    return (bytes + 3) & ~UINT64_C(3);
+    return (hg_panel_elements(dtype, rows, cols) * hg_dtype_bytes(dtype) + 3) & ~UINT64_C(3);
 }
 
 static hg_result make_blocks(hg_model *m, hg_matrix *matrix, size_t count, const char *name)
@@ -188,7 +188,7 @@ static hg_result make_blocks(hg_model *m, hg_matrix *matrix, size_t count, const
 static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, slot *s,
                                hg_upload_counts *counts, uint64_t *done)
 {
-    const uint64_t row_bytes = (uint64_t)s->from->cols * element_bytes(s->from->dtype);
+    const uint64_t row_bytes = (uint64_t)s->from->cols * hg_dtype_bytes(s->from->dtype);
     /* Multiples of 128 rows keep the bindings of a block's bias and outputs aligned to 512 bytes.
      */
     const uint64_t most =
@@ -207,10 +207,11 @@ static hg_result upload_matrix(hg_model *m, const hg_checkpoint *c, slot *s,
         const uint32_t rows = matrix->rows - row < most ? matrix->rows - row : (uint32_t)most;
         hg_block *block = &matrix->blocks[matrix->block_count++];
 
-        *block =
-            (hg_block){.bytes = whole_words(rows * row_bytes), .row_first = row, .row_count = rows};
+        *block = (hg_block){.bytes = matrix_bytes(matrix->dtype, rows, matrix->cols),
+                            .row_first = row,
+                            .row_count = rows};
         HG_TRY(create_buffer(m, block->bytes, s->name, s->layer, &block->mem));
-        HG_TRY(upload_rows(m, c, s->from, block, counts));
+        HG_TRY(upload_rows(m, c, s->from, matrix->dtype, block, counts));
         *done += rows * row_bytes;
         row += rows;
     }
@@ -235,7 +236,7 @@ typedef struct joint {
 static int can_join(const hg_model *m, const joint *j)
 {
     const hg_weight *first = j->parts[0]->from;
-    const uint64_t row_bytes = (uint64_t)first->cols * element_bytes(first->dtype);
+    const uint64_t row_bytes = (uint64_t)first->cols * hg_dtype_bytes(first->dtype);
     uint64_t rows = 0;
 
     for (uint32_t i = 0; i < j->part_count; i++) {
@@ -256,17 +257,18 @@ static hg_result upload_joint(hg_model *m, const hg_checkpoint *c, joint *j,
                               hg_upload_counts *counts, uint64_t *done)
 {
     const hg_weight *first = j->parts[0]->from;
-    const uint64_t row_bytes = (uint64_t)first->cols * element_bytes(first->dtype);
+    const uint64_t row_bytes = (uint64_t)first->cols * hg_dtype_bytes(first->dtype);
     hg_matrix *whole = j->whole;
     hg_block *block = NULL;
     hg_result res = HG_OK;
 
-    *whole = (hg_matrix){.dtype = first->dtype, .cols = first->cols};
+    *whole = (hg_matrix){.dtype = j->parts[0]->matrix->dtype, .cols = first->cols};
     for (uint32_t i = 0; i < j->part_count; i++)
         whole->rows += j->parts[i]->from->rows;
     HG_TRY(make_blocks(m, whole, 1, j->name));
     block = &whole->blocks[0];
-    *block = (hg_block){.bytes = whole_words(whole->rows * row_bytes), .row_count = whole->rows};
+    *block = (hg_block){.bytes = matrix_bytes(whole->dtype, whole->rows, whole->cols),
+                        .row_count = whole->rows};
     HG_TRY(create_buffer(m, block->bytes, j->name, j->layer, &block->mem));
     whole->block_count = 1;
     if (j->bias && j->part_bias[0]->count)
@@ -279,7 +281,7 @@ static hg_result upload_joint(hg_model *m, const hg_checkpoint *c, joint *j,
         s->matrix->block_count = 1;
         s->matrix->blocks[0] = (hg_block){
             .mem = block->mem, .bytes = block->bytes, .row_count = s->from->rows, .mem_row = row};
-        HG_TRY(upload_rows(m, c, s->from, &s->matrix->blocks[0], counts));
+        HG_TRY(upload_rows(m, c, s->from, whole->dtype, &s->matrix->blocks[0], counts));
         *done += s->from->rows * row_bytes;
         row += s->from->rows;
         s->is_done = 1;
@@ -341,6 +343,33 @@ static hg_result judge_counts(const hg_model *m, const hg_upload_counts *counts)
     return HG_OK;
 }
 
+/* Panels where the device has kernels for them. A type of elements at a time, so that all kernels
+ * of a matrix agree. */
+static hg_result choose_layout(hg_model *m, slot *slots, size_t count)
+{
+    static const hg_kernel_id kernels[] = {HG_KERNEL_matmul, HG_KERNEL_matvec,
+                                           HG_KERNEL_embed_rows};
+    int is_asked[HG_DTYPE_COUNT] = {0}, usable[HG_DTYPE_COUNT] = {0};
+    hg_result res = HG_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        const hg_weight *w = slots[i].from;
+        const hg_dtype panel = hg_dtype_panel(w->dtype);
+
+        if (!w->data || slots[i].vector)
+            continue;
+        if (!is_asked[panel]) {
+            is_asked[panel] = usable[panel] = 1;
+            for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]) && usable[panel]; k++)
+                HG_TRY(hg_trust_usable(m->engine, kernels[k], panel, &usable[panel]));
+        }
+        if (usable[panel])
+            slots[i].matrix->dtype = panel;
+    }
+out:
+    return res;
+}
+
 static hg_result upload_all(hg_model *m, const hg_checkpoint *c, slot *slots, size_t count,
                             const hg_progress *progress)
 {
@@ -350,6 +379,7 @@ static hg_result upload_all(hg_model *m, const hg_checkpoint *c, slot *slots, si
     hg_result res = HG_OK;
 
     m->info.weight_bytes = total;
+    HG_TRY(choose_layout(m, slots, count));
     HG_TRY(check_budget(m, total));
     HG_TRY(hg_buffer_create(m->engine, HG_MEM_WEIGHT, vector_bytes, "weight.vectors", &m->vectors));
     for (size_t i = 0; i < count; i++) {

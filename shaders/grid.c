@@ -45,6 +45,9 @@ GRID(rows_rms_norm, rms_norm, p->rows)
 GRID(tiles_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]))
 /* A work-group for each tile. */
 GRID(groups_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]) * threads)
+GRID(panels_matvec, matvec, p->rows *divide_up(divide_up(p->cols, 32), spec[0]))
+GRID(panels_matmul, matmul,
+     divide_up(p->rows, spec[0]) * divide_up(divide_up(p->cols, 32), spec[2]))
 GRID(tiles_matvec, matvec, p->rows *divide_up(p->cols, spec[0]))
 GRID(elements_split_q_gate, split_q_gate,
      (uint64_t)p->tokens * p->heads * ((uint64_t)p->head_dim + p->gate_dim))
@@ -54,6 +57,13 @@ GRID(rows_attention, attention, (uint64_t)p->tokens * p->heads)
 GRID(cells_attn_probs, attn_probs,
      (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *
          divide_up(divide_up(p->k_count, p->pool_k), spec[0]))
+GRID(row_tiles_rms_norm, rms_norm, divide_up(p->rows, spec[0]))
+GRID(head_tiles_rope_heads, rope_heads, divide_up((uint64_t)p->tokens * p->heads, spec[0]))
+GRID(row_parts_silu_mul, silu_mul, (uint64_t)p->rows *divide_up(p->cols, spec[0]))
+GRID(groups_attention, attention,
+     p->kv_heads *divide_up(p->tokens, p->heads / p->kv_heads >= spec[0]
+                                           ? 1
+                                           : spec[0] / (p->heads / p->kv_heads)))
 GRID(elements_silu_mul, silu_mul, (uint64_t)p->rows * p->cols)
 GRID(elements_add, add, p->count)
 GRID(rows_reduce_rows, reduce_rows, p->rows)

@@ -44,7 +44,7 @@ static uint64_t lane(hg_dtype dtype, uint64_t row)
 {
     const uint64_t r = row % HG_PANEL_ROWS;
 
-    if (hg_dtype_bytes(dtype) == 4)
+    if (hg_dtype_element(dtype) != HG_DTYPE_BF16)
         return r;
     return r < 16 ? 2 * r : 2 * (r - 16) + 1;
 }
@@ -73,14 +73,14 @@ static void pack_f32(const uint8_t *from, uint64_t k, uint64_t rows, uint8_t *to
     }
 }
 
-static void pack_half(const uint8_t *from, uint64_t k, uint64_t rows, uint8_t *to)
+static void pack_half(hg_dtype dtype, const uint8_t *from, uint64_t k, uint64_t rows, uint8_t *to)
 {
     for (uint64_t k0 = 0; k0 < k; k0 += STRIP) {
         const uint64_t n = k - k0 < STRIP ? k - k0 : STRIP;
         uint16_t strip[STRIP][HG_PANEL_ROWS] = {{0}};
 
         for (uint64_t r = 0; r < rows; r++) {
-            const uint64_t at = lane(HG_DTYPE_BF16P, r);
+            const uint64_t at = lane(dtype, r);
             uint16_t line[STRIP];
 
             memcpy(line, from + (r * k + k0) * 2, n * 2);
@@ -105,7 +105,7 @@ void hg_panel_pack(hg_dtype dtype, const void *from, uint64_t rows, uint64_t k, 
         if (bytes == 4)
             pack_f32(source + row * k * 4, k, n, out);
         else
-            pack_half(source + row * k * 2, k, n, out);
+            pack_half(dtype, source + row * k * 2, k, n, out);
         out += HG_PANEL_ROWS * k * bytes;
     }
 }

@@ -2,9 +2,9 @@
 /*
  * Weights in panels: the layout that the kernels for processors (TC) like best. 32 rows of a matrix
  * [rows, k] lie side by side: for each k one line of 32 elements, panels one after the other, the
- * last one filled up with zeros. 16-bit types: word j of a line holds rows j (low half) and j + 16
- * (high half), so that a vector of words is two vectors of rows after a shift and a mask.
- * Pure; no state.
+ * last one filled up with zeros. bf16: word j of a line holds rows j (low half) and j + 16 (high
+ * half), so that a vector of words is two vectors of rows after a shift and a mask. f32 and f16:
+ * row j in place j, since there are instructions that expand a vector of halves. Pure; no state.
  */
 #ifndef HG_SHADERS_PANEL_H
 #define HG_SHADERS_PANEL_H

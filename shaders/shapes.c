@@ -260,6 +260,12 @@ const hg_shape hg_shapes[] = {
      .quick = 1},
     {ROW(rope_heads, "huge rows", HUGE, .tokens = 3, .heads = 2, HEAD(32), .eps = 1e-6f, .flags = 1,
          .x_stride = 64, .group_heads = 1, .group_stride = 32)},
+    {ROW(matmul, "behind other rows", NORMAL, .rows = 11, .k = 70, .cols = 100, .w_offset = 64 * 70,
+         .y_stride = 100)},
+    {ROW(matvec, "behind other rows", NORMAL, .rows = 1, .k = 600, .cols = 170,
+         .w_offset = 32 * 600, .y_stride = 170),
+     .quick = 1},
+    {ROW(matmul, "long rows", NORMAL, .rows = 20, .k = 1100, .cols = 70, .y_stride = 70)},
 };
 /* clang-format on */
 
@@ -454,13 +460,27 @@ static uint64_t weight_rows(const hg_shape *shape, uint64_t *k)
     switch (shape->kernel) {
     case HG_KERNEL_embed_rows:
         *k = p->embed_rows.hidden;
-        return p->embed_rows.row_count;
+        return p->embed_rows.w_offset / *k + p->embed_rows.row_count;
     case HG_KERNEL_matmul:
         *k = p->matmul.k;
-        return p->matmul.cols;
+        return p->matmul.w_offset / *k + p->matmul.cols;
     case HG_KERNEL_matvec:
         *k = p->matvec.k;
-        return p->matvec.cols;
+        return p->matvec.w_offset / *k + p->matvec.cols;
+    default:
+        return 0;
+    }
+}
+
+static uint64_t weight_offset(const hg_shape *shape)
+{
+    switch (shape->kernel) {
+    case HG_KERNEL_embed_rows:
+        return shape->params.embed_rows.w_offset;
+    case HG_KERNEL_matmul:
+        return shape->params.matmul.w_offset;
+    case HG_KERNEL_matvec:
+        return shape->params.matvec.w_offset;
     default:
         return 0;
     }
@@ -484,8 +504,9 @@ int hg_shape_applies(const hg_shape *shape, hg_dtype dtype)
     uint64_t k;
     const uint64_t rows = weight_rows(shape, &k);
 
-    /* Panels begin where their buffer does. */
-    return !hg_dtype_is_panel(dtype) || hg_shape_bind_elements(shape, 1) == rows * k;
+    /* A matrix in panels begins with a panel. */
+    return !hg_dtype_is_panel(dtype) ||
+           (hg_shape_bind_elements(shape, 1) == rows * k && weight_offset(shape) % (32 * k) == 0);
 }
 
 uint64_t hg_shape_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dtype)

@@ -278,6 +278,7 @@ static hg_result read_limits(const hg_cl *cl, cl_device_id d, const facts *f, hg
 static void read_features(const hg_cl *cl, cl_device_id d, const facts *f, hg_snapshot *out)
 {
     size_t sizes[SUB_GROUP_SIZES_MAX] = {0}, bytes = 0;
+    cl_uint width = 0;
 
     /* 16-bit loads and stores are in every OpenCL C, and so are profiled queues. */
     out->features = HG_FEATURE_STORAGE16 | HG_FEATURE_TIMESTAMPS;
@@ -285,6 +286,9 @@ static void read_features(const hg_cl *cl, cl_device_id d, const facts *f, hg_sn
         out->features |= HG_FEATURE_FP16;
     if (f->fp32 & CL_FP_ROUND_TO_NEAREST)
         out->features |= HG_FEATURE_RTE32;
+    if (cl->clGetDeviceInfo(d, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof(width), &width, NULL) ==
+        CL_SUCCESS)
+        out->vector_floats = width;
     if (f->unified || out->type == HG_DEVICE_CPU)
         out->features |= HG_FEATURE_UNIFIED_MEMORY;
     /* Only where the sizes are told: a kernel cannot be chosen without them. */

@@ -189,18 +189,49 @@ static void finds_a_variant_for_every_kernel(void **state)
     assert_non_null(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16));
 }
 
+/* Vectors written out, for processors under OpenCL and not under exact; as wide as the registers.
+ */
+static void picks_vectors_for_processors(void **state)
+{
+    hg_snapshot d = device(HG_BACKEND_OPENCL, HG_DEVICE_CPU, "AMD EPYC");
+    const hg_engine_params plain = {0}, exact = {.precision = HG_PRECISION_EXACT};
+    const hg_variant *v;
+    uint32_t spec[HG_SPEC_MAX];
+    hg_plan plan;
+
+    (void)state;
+    d.vector_floats = 16;
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    v = hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16P);
+    assert_int_equal(v->tier, HG_TIER_TC);
+    assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_attention, HG_DTYPE_NONE)->tier, HG_TIER_TC);
+    hg_plan_spec(&plan, v, spec);
+    assert_int_equal(spec[1], 16);
+    d.vector_floats = 8;
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    hg_plan_spec(&plan, v, spec);
+    assert_int_equal(spec[0], 6);
+    assert_int_equal(spec[1], 8);
+    assert_int_equal(hg_plan_make(&d, &exact, &plan), HG_OK);
+    assert_null(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16P));
+    assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_attention, HG_DTYPE_NONE)->tier, HG_TIER_T0C);
+    d.type = HG_DEVICE_DISCRETE;
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_null(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16P));
+}
+
 static void knows_drivers_that_reorder(void **state)
 {
     hg_snapshot d = device(HG_BACKEND_OPENCL, HG_DEVICE_CPU, "AMD EPYC");
-    const hg_engine_params plain = {0};
+    const hg_engine_params exact = {.precision = HG_PRECISION_EXACT};
     hg_plan plan;
 
     (void)state;
     snprintf(d.driver, sizeof(d.driver), "Portable Computing Language");
-    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_equal(hg_plan_make(&d, &exact, &plan), HG_OK);
     assert_int_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16)->tier, HG_TIER_T0C);
     snprintf(d.driver, sizeof(d.driver), "Intel(R) OpenCL");
-    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_equal(hg_plan_make(&d, &exact, &plan), HG_OK);
     for (int k = 0; k < HG_KERNEL_COUNT; k++)
         for (int t = HG_DTYPE_NONE; t <= HG_DTYPE_BF16; t++) {
             const int has_w =
@@ -432,6 +463,7 @@ int main(void)
         cmocka_unit_test(selects_by_every_spelling),
         cmocka_unit_test(lowers_limits_and_never_raises),
         cmocka_unit_test(finds_a_variant_for_every_kernel),
+        cmocka_unit_test(picks_vectors_for_processors),
         cmocka_unit_test(knows_drivers_that_reorder),
         cmocka_unit_test(loads_wide_where_that_pays),
         cmocka_unit_test(folds_work_groups),

@@ -104,6 +104,7 @@ typedef struct hg_device_info {
     uint32_t subgroup_size; /* the driver's own choice; 0: no subgroups, or not told */
     uint32_t matrix_count;  /* shapes that work on floats, as the driver lists them */
     hg_matrix_shape matrix[HG_MATRIX_SHAPES_MAX];
+    uint32_t vector_floats; /* floats in a register, as OpenCL tells; 0: not told */
 } hg_device_info;
 
 typedef struct hg_devices_params {
