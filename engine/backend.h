@@ -67,7 +67,8 @@ typedef struct hg_mem {
     hg_dev *dev;
     uint64_t size_bytes;
     hg_mem_kind kind;
-    uint32_t mappable; /* 1: map works on it */
+    uint32_t mappable;   /* 1: map works on it */
+    uint32_t is_wrapped; /* 1: the host's own pages, no allocation */
 } hg_mem;
 
 typedef struct hg_pipe {
@@ -100,7 +101,13 @@ typedef enum hg_map_access { HG_MAP_READ = 1, HG_MAP_WRITE = 2 } hg_map_access;
 /* Imported or own synchronisation; used by the embedding API. NULL lists are the rule today. */
 typedef struct hg_sync hg_sync;
 typedef struct hg_sync_desc hg_sync_desc;
-typedef struct hg_wrap_desc hg_wrap_desc;
+/* Pages of the host that kernels read where they are: at least the device's alignment of pages,
+ * there until the buffer is released. */
+typedef struct hg_wrap_desc {
+    const void *host;
+    uint64_t size_bytes;
+    const char *name;
+} hg_wrap_desc;
 typedef struct hg_handover hg_handover;
 
 struct hg_backend {

@@ -36,6 +36,11 @@ struct hg_engine {
  * above the budget: both name needed and free. size 0 is rounded up to one word. */
 hg_result hg_buffer_create(hg_engine *engine, hg_mem_kind kind, uint64_t size_bytes,
                            const char *name, hg_mem **out);
+/* Bytes of the host that kernels read where they are, from the page on in which they begin: there
+ * are *lead_bytes before them in the buffer. They stay until the buffer is freed. Only where
+ * hg_plan_wraps. */
+hg_result hg_buffer_wrap(hg_engine *engine, const void *host, uint64_t size_bytes, const char *name,
+                         hg_mem **out, uint64_t *lead_bytes);
 void hg_buffer_free(hg_engine *engine, hg_mem **mem);
 
 /* Free bytes as far as known: the driver's budget, the machine's memory on CPU types, the caller's

@@ -8,6 +8,7 @@
 #include "os.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Staging where the host cannot map a buffer: large enough to be worth a submit, small beside a
  * model. */
@@ -90,13 +91,31 @@ hg_result hg_buffer_create(hg_engine *engine, hg_mem_kind kind, uint64_t size_by
     return res;
 }
 
+hg_result hg_buffer_wrap(hg_engine *engine, const void *host, uint64_t size_bytes, const char *name,
+                         hg_mem **out, uint64_t *lead_bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t lead = (uintptr_t)host % page;
+    const hg_wrap_desc desc = {
+        .host = (const uint8_t *)host - lead, .size_bytes = size_bytes + lead, .name = name};
+    hg_result res;
+
+    *out = NULL;
+    *lead_bytes = lead;
+    pthread_mutex_lock(&engine->lock);
+    res = engine->backend->wrap(engine->dev, &desc, out);
+    pthread_mutex_unlock(&engine->lock);
+    return res;
+}
+
 void hg_buffer_free(hg_engine *engine, hg_mem **mem)
 {
     if (!*mem)
         return;
     pthread_mutex_lock(&engine->lock);
     hg_tracker_forget(engine->tracker, *mem);
-    engine->now_bytes -= (*mem)->size_bytes;
+    if (!(*mem)->is_wrapped)
+        engine->now_bytes -= (*mem)->size_bytes;
     engine->backend->release(mem);
     pthread_mutex_unlock(&engine->lock);
     *mem = NULL;

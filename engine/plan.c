@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "matrix.h"
+#include "panel.h"
 
 #include <string.h>
 
@@ -157,16 +158,29 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
     return NULL;
 }
 
+int hg_plan_wraps(const hg_plan *plan)
+{
+    const hg_device_info *device = &plan->device;
+
+    /* PoCL never copies, whatever the alignment (3.1, 6.0, 7.1 seen). Intel's runtime crashes over
+     * read-only pages and copies silently where they are not aligned to 128 bytes. */
+    return plan->precision != HG_PRECISION_EXACT && device->backend == HG_BACKEND_OPENCL &&
+           device->type == HG_DEVICE_CPU &&
+           strstr(device->driver, "Portable Computing Language") != NULL;
+}
+
 /* Tile numbers of the kernels for processors by the width of the registers: 32 of 16 floats in the
  * table, 16 of 8 here (AVX2). */
 static void narrow(const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
 {
     for (uint32_t i = 0; i < variant->spec_count; i++) {
-        if (strcmp(variant->spec_name[i], "V") == 0)
+        const char *name = variant->spec_name[i];
+
+        if (strcmp(name, "V") == 0)
             spec[i] = 8;
-        else if (variant->kernel == HG_KERNEL_matmul && strcmp(variant->spec_name[i], "ROWS") == 0)
-            spec[i] = 6;
-        else if (variant->kernel == HG_KERNEL_matvec && strcmp(variant->spec_name[i], "GROUP") == 0)
+        else if (variant->kernel == HG_KERNEL_matmul && strcmp(name, "ROWS") == 0)
+            spec[i] = hg_dtype_is_panel(variant->dtype) ? 6 : 3;
+        else if (variant->kernel == HG_KERNEL_matvec && strcmp(name, "GROUP") == 0)
             spec[i] = 2;
     }
 }

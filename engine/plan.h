@@ -36,6 +36,10 @@ const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant);
 /* The variant that runs a kernel for a weight type under this plan. NULL: none fits the limits. */
 const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_dtype dtype);
 
+/* Whether the device reads the host's own pages without a copy, and kernels may have weights that
+ * were never looked through. */
+int hg_plan_wraps(const hg_plan *plan);
+
 /* Tile numbers for a variant on this device: the table's defaults unless measurements say
  * otherwise. */
 void hg_plan_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spec[HG_SPEC_MAX]);

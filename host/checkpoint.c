@@ -259,9 +259,7 @@ void hg_checkpoint_close(hg_checkpoint **checkpoint)
 
     if (!c)
         return;
-    if (c->files)
-        hg_weight_files_close(c->files);
-    free(c->files);
+    hg_weight_files_leave(&c->files);
     free(c->layers);
     free(c->path);
     free(c);

@@ -26,7 +26,18 @@ typedef struct slot {
     int is_done;
 } slot;
 
-enum { SLOTS_PER_LAYER = 15, SLOTS_OUTSIDE = 3, BLOCK_ROWS = 128, PARTS_MAX = 3 };
+enum {
+    SLOTS_PER_LAYER = 15,
+    SLOTS_OUTSIDE = 3,
+    BLOCK_ROWS = 128,
+    PARTS_MAX = 3,
+    WRAP_LEAD_MAX = 1 << 16
+};
+
+/* From what size and for how many tokens a pass over the weights costs more than it saves (0.6B and
+ * 1.7B on PoCL, PERFORMANCE.md). */
+#define LARGE_BYTES (UINT64_C(256) << 20)
+enum { FEW_TOKENS = 512 };
 
 static uint64_t align256(uint64_t bytes)
 {
@@ -220,6 +231,39 @@ out:
     return res;
 }
 
+/* Whether a matrix is read where it lies: in rows, in whole elements, in one binding. */
+static int can_wrap(const hg_model *m, const slot *s)
+{
+    const hg_weight *w = s->from;
+    const uint64_t size = hg_dtype_bytes(w->dtype), bytes = (uint64_t)w->rows * w->cols * size;
+
+    return m->wraps && s->matrix && (uintptr_t)w->data % size == 0 &&
+           bytes + WRAP_LEAD_MAX <= hg_engine_block_bytes(m->engine);
+}
+
+static hg_result wrap_matrix(hg_model *m, const hg_checkpoint *c, slot *s, uint64_t *done)
+{
+    const hg_weight *w = s->from;
+    const uint64_t size = hg_dtype_bytes(w->dtype), bytes = (uint64_t)w->rows * w->cols * size;
+    hg_block *block;
+    uint64_t lead = 0;
+    hg_result res = HG_OK;
+
+    HG_TRY(make_blocks(m, s->matrix, 1, s->name));
+    block = &s->matrix->blocks[0];
+    *block = (hg_block){.row_count = w->rows};
+    HG_TRY(hg_buffer_wrap(m->engine, w->data, bytes, s->name, &block->mem, &lead));
+    s->matrix->block_count = 1;
+    block->bytes = block->mem->size_bytes;
+    block->lead = (uint32_t)(lead / size);
+    if (!m->files)
+        m->files = hg_weight_files_share(c->files);
+    *done += bytes;
+    s->is_done = 1;
+out:
+    return res;
+}
+
 /* Matrices that stand side by side as rows of one: a product with all of them is one operation. */
 typedef struct joint {
     hg_matrix *whole;
@@ -345,13 +389,20 @@ static hg_result judge_counts(const hg_model *m, const hg_upload_counts *counts)
 
 /* Panels where the device has kernels for them. A type of elements at a time, so that all kernels
  * of a matrix agree. */
-static hg_result choose_layout(hg_model *m, slot *slots, size_t count)
+static hg_result choose_layout(hg_model *m, const hg_model_params *params, slot *slots,
+                               size_t count)
 {
     static const hg_kernel_id kernels[] = {HG_KERNEL_matmul, HG_KERNEL_matvec,
                                            HG_KERNEL_embed_rows};
+    const int is_little = m->info.weight_bytes >= LARGE_BYTES && params->expected_tokens &&
+                          params->expected_tokens <= FEW_TOKENS;
     int is_asked[HG_DTYPE_COUNT] = {0}, usable[HG_DTYPE_COUNT] = {0};
     hg_result res = HG_OK;
 
+    m->wraps = hg_plan_wraps(&m->engine->plan) && (params->repack == HG_REPACK_NEVER ||
+                                                   (params->repack == HG_REPACK_AUTO && is_little));
+    if (m->wraps || params->repack == HG_REPACK_NEVER)
+        return HG_OK;
     for (size_t i = 0; i < count; i++) {
         const hg_weight *w = slots[i].from;
         const hg_dtype panel = hg_dtype_panel(w->dtype);
@@ -371,15 +422,16 @@ out:
 }
 
 static hg_result upload_all(hg_model *m, const hg_checkpoint *c, slot *slots, size_t count,
-                            const hg_progress *progress)
+                            const hg_model_params *params)
 {
+    const hg_progress *progress = &params->progress;
     hg_upload_counts counts = {0};
     uint64_t vector_bytes = 0, done = 0;
     const uint64_t total = place(slots, count, &vector_bytes);
     hg_result res = HG_OK;
 
     m->info.weight_bytes = total;
-    HG_TRY(choose_layout(m, slots, count));
+    HG_TRY(choose_layout(m, params, slots, count));
     HG_TRY(check_budget(m, total));
     HG_TRY(hg_buffer_create(m->engine, HG_MEM_WEIGHT, vector_bytes, "weight.vectors", &m->vectors));
     for (size_t i = 0; i < count; i++) {
@@ -389,6 +441,8 @@ static hg_result upload_all(hg_model *m, const hg_checkpoint *c, slot *slots, si
             continue;
         if (slots[i].vector)
             HG_TRY(upload_vector(m, &slots[i], &counts));
+        else if (can_wrap(m, &slots[i]))
+            HG_TRY(wrap_matrix(m, c, &slots[i], &done));
         else if (find_joint(m, slots, count, i, &joined))
             HG_TRY(upload_joint(m, c, &joined, &counts, &done));
         else
@@ -434,7 +488,7 @@ hg_result hg_model_load(hg_engine *engine, const hg_checkpoint *checkpoint,
     m->gate_dim = checkpoint->gate_dim;
     m->qk_norm = checkpoint->qk_norm;
     m->info = checkpoint->info;
-    HG_TRY(upload_all(m, checkpoint, slots, list_slots(checkpoint, m, slots), &p->progress));
+    HG_TRY(upload_all(m, checkpoint, slots, list_slots(checkpoint, m, slots), p));
     *out = m;
     m = NULL;
 out:
@@ -469,6 +523,7 @@ void hg_model_free(hg_model **model)
         free_matrix(m->engine, &m->embed);
         free_matrix(m->engine, &m->head);
         hg_buffer_free(m->engine, &m->vectors);
+        hg_weight_files_leave(&m->files); /* after the buffers that read them */
     }
     free(m);
     *model = NULL;

@@ -8,11 +8,13 @@
 
 #include "checkpoint.h"
 #include "device.h"
+#include "weight_files.h"
 
 typedef struct hg_block {
     hg_mem *mem;
     uint64_t bytes;
     uint32_t row_first, row_count;
+    uint32_t lead;    /* elements before the first: above 0 where it is a mapped file */
     uint32_t mem_row; /* where row_first stands in mem: above 0 in a part of a joined matrix */
 } hg_block;
 
@@ -53,6 +55,8 @@ struct hg_model {
     uint32_t gate_dim;
     uint32_t qk_norm;
     hg_model_info info;
+    int wraps;              /* matrices are read where they lie in the files, where they can be */
+    hg_weight_files *files; /* NULL: no weight is read where it lies in them */
     hg_mem *vectors;
     hg_vector final_norm;
     hg_matrix embed; /* [vocab, hidden] */

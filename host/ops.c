@@ -69,7 +69,8 @@ void hg_op_embed_rows(const hg_pen *pen, hg_bind y, const char *stage)
         const struct hg_embed_rows_params p = {.tokens = pen->tokens,
                                                .hidden = w->cols,
                                                .row_first = block->row_first,
-                                               .row_count = block->row_count};
+                                               .row_count = block->row_count,
+                                               .w_offset = block->lead};
         const hg_bind binds[] = {upload(pen->session->ids_up), {block->mem, 0, block->bytes}, y};
         hg_op *op = append(pen, HG_KERNEL_embed_rows, w->dtype, &p, binds);
 
@@ -108,7 +109,7 @@ static void append_product(const hg_pen *pen, uint32_t rows, hg_bind x, const hg
         const struct hg_matmul_params p = {.rows = rows,
                                            .k = w->cols,
                                            .cols = block->row_count,
-                                           .w_offset = block->mem_row * w->cols,
+                                           .w_offset = block->lead + block->mem_row * w->cols,
                                            .y_stride = to->stride,
                                            .y_offset = to->offset + block->row_first,
                                            .flags =

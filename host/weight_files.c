@@ -248,6 +248,23 @@ void hg_weight_files_close(hg_weight_files *files)
     memset(files, 0, sizeof(*files));
 }
 
+hg_weight_files *hg_weight_files_share(hg_weight_files *files)
+{
+    atomic_fetch_add(&files->users, 1);
+    return files;
+}
+
+void hg_weight_files_leave(hg_weight_files **files)
+{
+    hg_weight_files *f = *files;
+
+    *files = NULL;
+    if (!f || atomic_fetch_sub(&f->users, 1) != 0)
+        return;
+    hg_weight_files_close(f);
+    free(f);
+}
+
 uint64_t hg_weight_files_bytes(const hg_weight_files *files)
 {
     uint64_t bytes = 0;

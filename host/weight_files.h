@@ -10,6 +10,8 @@
 #include "file.h"
 #include "tensor.h"
 
+#include <stdatomic.h>
+
 typedef struct hg_weight_files {
     char **paths;   /* [count] */
     hg_file *files; /* [count] */
@@ -19,10 +21,16 @@ typedef struct hg_weight_files {
     uint8_t **copies; /* [copy_count] of strided views */
     uint32_t copy_count;
     uint64_t copy_bytes;
+    atomic_uint users; /* beyond the first */
 } hg_weight_files;
 
 hg_result hg_weight_files_open(const hg_log *log, const char *folder, hg_weight_files *out);
 void hg_weight_files_close(hg_weight_files *files);
+
+/* One more owner: the files stay mapped until each has left. leave: frees `files` itself, which
+ * came from malloc, with the last one. */
+hg_weight_files *hg_weight_files_share(hg_weight_files *files);
+void hg_weight_files_leave(hg_weight_files **files);
 
 uint64_t hg_weight_files_bytes(const hg_weight_files *files);
 

@@ -45,6 +45,8 @@ GRID(rows_rms_norm, rms_norm, p->rows)
 GRID(tiles_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]))
 /* A work-group for each tile. */
 GRID(groups_matmul, matmul, divide_up(p->rows, spec[0]) * divide_up(p->cols, spec[1]) * threads)
+GRID(columns_matvec, matvec, divide_up(p->cols, spec[1] * spec[3]))
+GRID(columns_matmul, matmul, divide_up(p->cols, spec[1] * spec[3]))
 GRID(panels_matvec, matvec, p->rows *divide_up(divide_up(p->cols, 32), spec[0]))
 GRID(panels_matmul, matmul,
      divide_up(p->rows, spec[0]) * divide_up(divide_up(p->cols, 32), spec[2]))

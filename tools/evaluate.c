@@ -6,6 +6,17 @@
 
 #include <string.h>
 
+hg_result hg_repack_choose(const hg_args *args, hg_model_params *params)
+{
+    static const char *const names[] = {
+        [HG_REPACK_AUTO] = "auto", [HG_REPACK_NEVER] = "never", [HG_REPACK_ALWAYS] = "always"};
+    uint32_t choice = HG_REPACK_AUTO;
+    hg_result res = hg_args_choice(args, HG_OPTION_REPACK, names, 3, &choice);
+
+    params->repack = (hg_repack)choice;
+    return res;
+}
+
 hg_result hg_evaluate(hg_app *app, const hg_machine *machine, const hg_source *source,
                       const hg_prompt *prompt, const hg_wish *wish, hg_evaluation *out)
 {
@@ -15,6 +26,8 @@ hg_result hg_evaluate(hg_app *app, const hg_machine *machine, const hg_source *s
     hg_result res;
 
     memset(out, 0, sizeof(*out));
+    HG_TRY(hg_repack_choose(app->args, &model));
+    model.expected_tokens = prompt->count;
     HG_TRY(hg_model_load(machine->engine, source->checkpoint, &model, &out->model));
     HG_TRY(hg_interrupt_check());
     session.max_tokens = prompt->count;

@@ -20,6 +20,8 @@ typedef struct hg_evaluation {
 
 hg_result hg_evaluate(hg_app *app, const hg_machine *machine, const hg_source *source,
                       const hg_prompt *prompt, const hg_wish *wish, hg_evaluation *out);
+/* --repack into the params of a model. */
+hg_result hg_repack_choose(const hg_args *args, hg_model_params *params);
 void hg_evaluation_free(hg_evaluation *evaluation);
 
 #endif

@@ -125,6 +125,11 @@ static const hg_option table[HG_OPTION_COUNT] = {
     [HG_OPTION_LIMITS] =
         {"limits", "LIST",
          "pretend to be a lesser device: spec-minimum, or shared=16384,invocations=128,...", 0},
+    [HG_OPTION_REPACK] =
+        {"repack", "HOW",
+         "weights side by side on processors under OpenCL: auto, always, or never "
+         "(in rows, PoCL reads them in the file itself); default: auto, by the work",
+         0},
     [HG_OPTION_THREADS] = {"threads", "N",
                            "threads of the reference device (default: one per processor)", 0},
     [HG_OPTION_VALIDATE] =

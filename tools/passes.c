@@ -55,6 +55,7 @@ hg_result hg_passes_open(hg_app *app, const hg_machine *machine, const hg_source
     memset(out, 0, sizeof(*out));
     out->app = app;
     out->prompts = prompts;
+    HG_TRY(hg_repack_choose(app->args, &model));
     HG_TRY(hg_model_load(machine->engine, source->checkpoint, &model, &out->evaluation.model));
     HG_TRY(hg_interrupt_check());
     HG_TRY(open_session(out, wish));

@@ -116,6 +116,7 @@ struct hg_cl_mem {
 };
 
 hg_result hg_cl_alloc(hg_dev *dev, const hg_mem_desc *desc, hg_mem **out);
+hg_result hg_cl_wrap(hg_dev *dev, const hg_wrap_desc *desc, hg_mem **out);
 void hg_cl_release(hg_mem **mem);
 hg_result hg_cl_map(hg_mem *mem, uint64_t offset_bytes, uint64_t size_bytes, hg_map_access access,
                     void **out);

@@ -195,6 +195,7 @@ const hg_backend hg_backend_opencl = {
     .close = hg_cl_close,
     .budget = budget,
     .alloc = hg_cl_alloc,
+    .wrap = hg_cl_wrap,
     .release = hg_cl_release,
     .map = hg_cl_map,
     .unmap = hg_cl_unmap,

@@ -96,12 +96,50 @@ out:
     return res;
 }
 
+hg_result hg_cl_wrap(hg_dev *dev, const hg_wrap_desc *desc, hg_mem **out)
+{
+    hg_cl_dev *d = (hg_cl_dev *)dev;
+    hg_cl_mem *m = calloc(1, sizeof(*m));
+    cl_int code = CL_SUCCESS;
+    hg_result res = HG_OK;
+
+    *out = NULL;
+    if (m)
+        m->name = strdup(desc->name);
+    if (!m || !m->name) {
+        res = hg_fail(&dev->plan.log, HG_ERR_HOST_MEMORY, "%s: no memory to describe a buffer",
+                      desc->name);
+        goto out;
+    }
+    /* The flag promises reading alone; the pointer has no const in OpenCL. */
+    m->buffer =
+        d->cl.clCreateBuffer(d->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
+                             (size_t)desc->size_bytes, (void *)(uintptr_t)desc->host, &code);
+    if (!m->buffer || code != CL_SUCCESS) {
+        res = hg_cl_fail(&dev->plan.log, code, "%s: cannot use %.1f MiB where they are", m->name,
+                         MIB(desc->size_bytes));
+        goto out;
+    }
+    m->base = (hg_mem){
+        .dev = dev, .size_bytes = desc->size_bytes, .kind = HG_MEM_WEIGHT, .is_wrapped = 1};
+    d->mems++;
+    *out = &m->base;
+    m = NULL;
+out:
+    if (m) {
+        free(m->name);
+        free(m);
+    }
+    return res;
+}
+
 static void destroy(hg_cl_dev *d, hg_cl_mem *m)
 {
     for (uint32_t i = 0; i < m->range_count; i++)
         d->cl.clReleaseMemObject(m->ranges[i].buffer);
     d->cl.clReleaseMemObject(m->buffer);
-    d->base.allocated_bytes -= m->base.size_bytes;
+    if (!m->base.is_wrapped)
+        d->base.allocated_bytes -= m->base.size_bytes;
     d->mems--;
     free(m->ranges);
     free(m->name);

@@ -107,10 +107,22 @@ HG_API hg_result hg_model_resolve(const hg_log *log, const char *model, const ch
 
 typedef struct hg_model hg_model;
 
+/* How weights lie where a device has kernels for both (OpenCL on processors, not under exact):
+ * packed side by side, which is fastest and costs a pass over all of them, or in rows as in the
+ * file. Rows are read in the mapped file itself where the driver can (PoCL): the files must then
+ * stay as they are while the model lives. */
+typedef enum hg_repack {
+    HG_REPACK_AUTO = 0, /* rows for a large model and little work */
+    HG_REPACK_NEVER = 1,
+    HG_REPACK_ALWAYS = 2
+} hg_repack;
+
 typedef struct hg_model_params {
     uint32_t struct_size;
     hg_progress progress; /* "upload", bytes done, bytes total */
     hg_log log;
+    hg_repack repack;
+    uint32_t expected_tokens; /* the work at hand, for HG_REPACK_AUTO; 0: much */
 } hg_model_params;
 
 /* Weights to the device. Checks the memory first: HG_ERR_DEVICE_MEMORY names needed and free. The
