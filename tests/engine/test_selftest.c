@@ -317,17 +317,17 @@ static void a_wrong_tier_is_replaced_by_the_next(void **state)
 
     (void)state;
     remove_files();
-    set_fault(HG_KERNEL_matmul, HG_TIER_T0C, 1);
+    set_fault(HG_KERNEL_matmul, HG_TIER_TC, 1);
     e = open_engine("1", 0);
-    assert_int_equal(hg_plan_variant(&e->plan, HG_KERNEL_matmul, HG_DTYPE_F32)->tier, HG_TIER_T0C);
+    assert_int_equal(hg_plan_variant(&e->plan, HG_KERNEL_matmul, HG_DTYPE_F32)->tier, HG_TIER_TC);
     assert_int_equal(multiply(e, &y), HG_OK);
     assert_true(y == 6.0f);
-    assert_int_equal(hg_plan_variant(&e->plan, HG_KERNEL_matmul, HG_DTYPE_F32)->tier, HG_TIER_T0);
+    assert_int_equal(hg_plan_variant(&e->plan, HG_KERNEL_matmul, HG_DTYPE_F32)->tier, HG_TIER_T0C);
     /* Another type of the same kernel has not been tried. */
-    assert_int_equal(hg_plan_variant(&e->plan, HG_KERNEL_matmul, HG_DTYPE_F16)->tier, HG_TIER_T0C);
-    assert_non_null(strstr(said, "kernel matmul (T0C f32) is wrong on ref"));
+    assert_int_equal(hg_plan_variant(&e->plan, HG_KERNEL_matmul, HG_DTYPE_F16)->tier, HG_TIER_TC);
+    assert_non_null(strstr(said, "kernel matmul (TC f32) is wrong on ref"));
     assert_non_null(strstr(said, "made-up driver 1"));
-    assert_non_null(strstr(said, "tier T0 is"));
+    assert_non_null(strstr(said, "tier T0C is"));
     assert_non_null(strstr(said, "y[0]: expected"));
     said[0] = '\0';
     assert_int_equal(multiply(e, &y), HG_OK);
