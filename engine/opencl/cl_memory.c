@@ -100,6 +100,7 @@ hg_result hg_cl_wrap(hg_dev *dev, const hg_wrap_desc *desc, hg_mem **out)
 {
     hg_cl_dev *d = (hg_cl_dev *)dev;
     hg_cl_mem *m = calloc(1, sizeof(*m));
+    void *host = NULL;
     cl_int code = CL_SUCCESS;
     hg_result res = HG_OK;
 
@@ -112,9 +113,9 @@ hg_result hg_cl_wrap(hg_dev *dev, const hg_wrap_desc *desc, hg_mem **out)
         goto out;
     }
     /* The flag promises reading alone; the pointer has no const in OpenCL. */
-    m->buffer =
-        d->cl.clCreateBuffer(d->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
-                             (size_t)desc->size_bytes, (void *)(uintptr_t)desc->host, &code);
+    memcpy(&host, &desc->host, sizeof(host));
+    m->buffer = d->cl.clCreateBuffer(d->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
+                                     (size_t)desc->size_bytes, host, &code);
     if (!m->buffer || code != CL_SUCCESS) {
         res = hg_cl_fail(&dev->plan.log, code, "%s: cannot use %.1f MiB where they are", m->name,
                          MIB(desc->size_bytes));
