@@ -2,7 +2,7 @@
 /*
  * matmul with cooperative matrices (tier T2), in charge of keeping float32's fidelity with operands of 16 bits.
  * A work-group computes ROWS x COLS outputs. Per 32 elements of K it puts both operands into shared memory as
- * float16: a row of x as PARTS numbers that add up to it (1: 11 bits, 2: 22 bits or more), each row and each bfloat16 row
+ * float16: a row of x as PARTS numbers that add up to it (1: 11 bits, 2: 22, 3: all 24), each row and each bfloat16 row
  * of w lifted by a power of two so that its largest value so far is about 2^12. Then neither the range of float16
  * nor its denormals matter: what is lost is below 2^-36 of the largest value. When a larger value comes, the sums
  * so far are brought to the new power. Sums over 256 elements of K are added up outside of the matrix units, some
@@ -203,12 +203,12 @@ void choose_power(uint line)
             uint line = line_first + i * LINES;
             F power = AF(lift[line]);
             vec2 value = held_x[i] * power;
-            vec2 top = vec2(top_part(value.x), top_part(value.y));
 
-            x_parts[line * PITCH + pair] = f16vec2(top);
-            if (PARTS > 1u) {
-                value = value - top;
-                x_parts[(ROWS + line) * PITCH + pair] = f16vec2(vec2(top_part(value.x), top_part(value.y)));
+            [[unroll]] for (uint p = 0u; p < PARTS; p++) {
+                vec2 top = vec2(top_part(value.x), top_part(value.y));
+
+                x_parts[(p * ROWS + line) * PITCH + pair] = f16vec2(top);
+                value = value - top; /* exact */
             }
         }
         [[unroll]] for (uint i = 0u; i < COLS / LINES; i++) {
@@ -265,9 +265,12 @@ void choose_power(uint line)
                 sum = sum * AF((254u << 23) - lift[ROWS + column]);
                 if ((P.flags & 1u) != 0u)
                     sum = sum + bias[col];
-                if ((P.flags & 2u) != 0u)
-                    sum = y[to] + sum;
-                y[to] = ST(sum);
+                sum = ST(sum);
+                if ((P.flags & 2u) != 0u) {
+                    sum = sum + y[to];
+                    sum = ST(sum);
+                }
+                y[to] = sum;
             }
         }
     }

@@ -91,6 +91,16 @@ for device in $devices; do
         step "hash-$n-$name" 60 "$bin/headgate" exact-hash "tools/samples/$name" --samples tools/samples --device "$device" --check --json
         [ ! -s "$work/hash-$n-$name.out" ] || { printf ',' && cat "$work/hash-$n-$name.out"; } >>"$work/hashes"
     done
+    # Matrix products, where the device has them (else skipped).
+    for precision in fp32 fast; do
+        step "kernels-matrix-$n-$precision" 60 "$bin/test_kernels" --device "$device" --tier T2 --precision "$precision"
+    done
+    step "golden-matrix-$n" 90 "$bin/test_golden" --device "$device" --tier T2 --cuts few
+    if grep -q '"operands": "f16"' "$work/devices.json"; then
+        step "compare-$n-matrix" 60 "$bin/headgate" compare tools/samples/gate_headwise --device "$device/T0" --device "$device/T2" \
+            --prompt 'Sparse gating mechanism mitigates attention sink.' --replay 10 --json
+        [ ! -s "$work/compare-$n-matrix.out" ] || { printf ',' && cat "$work/compare-$n-matrix.out"; } >>"$work/comparisons"
+    fi
     for precision in fp32 exact; do
         step "compare-$n-$precision" 60 "$bin/headgate" compare tools/samples/gate_headwise --device "ref@$precision" \
             --device "$device@$precision" --prompt 'Sparse gating mechanism mitigates attention sink.' --replay 10 --json
@@ -111,6 +121,12 @@ for device in $devices; do
     [ ! -s "$work/bench-$n.out" ] || { printf ',' && cat "$work/bench-$n.out"; } >>"$work/benches"
     step "batch-speed-$n" 60 "$bin/bench_batch" "$work/model" tools/samples/prompts.jsonl --tokenizer tools/samples/baseline --device "$device" --what maps
     [ ! -s "$work/batch-speed-$n.out" ] || tail -n 1 "$work/batch-speed-$n.out"
+    rows=T0@fp32 # without a tier the device takes its best
+    ! grep -q '"operands": "f16"' "$work/devices.json" || rows='T0@fp32 T2@fast'
+    for row in $rows; do
+        step "bench-$n-$row" 120 "$bin/headgate" bench "$work/model" --device "$device/$row" -p "$prompts" -n 16 -r 3 --json
+        [ ! -s "$work/bench-$n-$row.out" ] || { printf ',' && cat "$work/bench-$n-$row.out"; } >>"$work/benches"
+    done
     step "bench-exact-$n" 120 "$bin/headgate" bench "$work/model" --device "$device" --exact -p "${prompts%%,*}" -n 16 -r 3 --json
     [ ! -s "$work/bench-exact-$n.out" ] || { printf ',' && cat "$work/bench-exact-$n.out"; } >>"$work/benches"
 done

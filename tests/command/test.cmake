@@ -35,6 +35,10 @@ if(TARGET headgate)
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/exact_hash.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   endforeach()
+  hg_test_selector(selector lavapipe)
+  hg_add_command_test(command_matrix.lavapipe LABELS command TIMEOUT 300 DEVICE lavapipe
+    COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/matrix.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+            $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   hg_test_selector(selector intel)
   hg_add_command_test(command_exact_hash.intel LABELS command TIMEOUT 300 DEVICE intel
     COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/exact_hash.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>

@@ -61,7 +61,7 @@ typedef struct hg_golden_outputs {
 typedef struct hg_golden_device {
     const char *selector;
     hg_precision precision;
-    const char *limits;
+    const char *limits, *tier; /* NULL: none; the best there is */
 } hg_golden_device;
 
 /* How the tokens reach the session: evals of at most `eval` tokens (0: one eval), pieces of at most

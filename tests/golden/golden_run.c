@@ -34,6 +34,7 @@ hg_result hg_golden_engine(const hg_golden_device *device, hg_engine **out)
                                      .selector = device->selector,
                                      .precision = device->precision,
                                      .limits = device->limits,
+                                     .tier = device->tier,
                                      .threads = 2,
                                      .validate = 1,
                                      .log = golden_log()};

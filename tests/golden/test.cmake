@@ -14,6 +14,8 @@ if(TARGET headgate_lib)
     hg_test_entry(golden_minimum.${device} ${device} 300 golden
                   test_golden --device ${selector} --precision exact --limits spec-minimum --cuts none)
   endforeach()
+  hg_test_selector(selector lavapipe)
+  hg_test_entry(golden_matrix.lavapipe lavapipe 300 golden test_golden --device ${selector} --tier T2 --cuts few)
   hg_test_selector(selector intel)
   hg_test_entry(golden_exact.intel intel 300 golden test_golden --device ${selector} --precision exact --cuts all)
 endif()

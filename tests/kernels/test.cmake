@@ -24,6 +24,14 @@ foreach(device lavapipe swiftshader)
   hg_test_selector(selector ${device})
   hg_test_entry(kernels_subgroups.${device} ${device} 300 kernels test_kernels --device ${selector} --tier T1 --precision fp32)
 endforeach()
+# Matrix products, which no software driver uses by itself; only new lavapipes have them.
+hg_test_selector(selector lavapipe)
+foreach(precision fp32 fast)
+  hg_test_entry(kernels_matrix_${precision}.lavapipe lavapipe 300 kernels
+                test_kernels --device ${selector} --tier T2 --precision ${precision})
+endforeach()
+hg_test_entry(kernels_words.lavapipe lavapipe 120 kernels
+              sh ${CMAKE_CURRENT_LIST_DIR}/words.sh ${PROJECT_SOURCE_DIR}/shaders ${CMAKE_BINARY_DIR} $<TARGET_FILE:test_kernels> ${selector})
 hg_test_selector(selector intel)
 hg_test_entry(kernels.intel intel 300 kernels test_kernels --device ${selector})
 hg_test_entry(kernels_reference.ref ref 300 kernels test_kernels --device ref --precision fp32)
