@@ -11,6 +11,7 @@
 
 #include "oplist.h"
 #include "plan.h"
+#include "reference/pool.h"
 
 #include <pthread.h>
 
@@ -28,6 +29,7 @@ struct hg_engine {
     struct hg_tracker *tracker; /* hazards since the last barrier, across submits */
     hg_mem *spare;              /* zero bytes for bindings that a kernel does not use */
     hg_mem *stage[2];           /* upload and readback staging, made on first use */
+    hg_pool_threads *pool;      /* for uploads, made on first use */
     uint64_t surroundings;      /* hash of hg_engine_params.surroundings; 0: none */
     struct hg_trust *trust;     /* NULL: every kernel is trusted; has a lock of its own */
 };

@@ -188,6 +188,7 @@ void hg_engine_destroy(hg_engine **engine)
     if (e->dev)
         e->backend->close(&e->dev);
     hg_trust_free(&e->trust);
+    hg_pool_free(&e->pool);
     hg_tracker_free(&e->tracker);
     pthread_mutex_destroy(&e->lock);
     free(e->cache_dir);

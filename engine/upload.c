@@ -7,8 +7,10 @@
 #include "device.h"
 
 #include "check.h"
+#include "os.h"
 #include "panel.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,18 +118,70 @@ static void pass_slice(const uint8_t *source, uint8_t *out, hg_dtype dtype, size
         pass(source, out, dtype, count, counts);
 }
 
-/* Into `bytes` of mapped memory: the elements, and zeros up to the last word. */
-static void pass_into(uint8_t *to, uint64_t bytes, const uint8_t *source, hg_dtype dtype,
-                      uint64_t elements, hg_upload_counts *counts)
+/* One pass as work for several threads: items are slices of elements, or panels. */
+typedef struct pass_work {
+    uint8_t *to;
+    const uint8_t *source;
+    hg_dtype dtype;
+    uint64_t elements; /* in rows */
+    uint64_t rows, k;  /* in panels */
+    atomic_uint_least64_t nan_count, inf_count, tiny_count, huge_count;
+    atomic_int failed;
+} pass_work;
+
+static void add_counts(pass_work *work, const hg_upload_counts *counts)
 {
-    const uint64_t size = dtype == HG_DTYPE_F32 ? 4 : 2;
+    atomic_fetch_add(&work->nan_count, counts->nan_count);
+    atomic_fetch_add(&work->inf_count, counts->inf_count);
+    atomic_fetch_add(&work->tiny_count, counts->tiny_count);
+    atomic_fetch_add(&work->huge_count, counts->huge_count);
+}
 
-    for (uint64_t done = 0; done < elements;) {
-        const uint64_t part = elements - done < SLICE_ELEMENTS ? elements - done : SLICE_ELEMENTS;
+static void take_counts(const pass_work *work, hg_upload_counts *counts)
+{
+    counts->nan_count += work->nan_count;
+    counts->inf_count += work->inf_count;
+    counts->tiny_count += work->tiny_count;
+    counts->huge_count += work->huge_count;
+}
 
-        pass_slice(source + done * size, to + done * size, dtype, (size_t)part, counts);
+static void pass_slices(void *user, uint32_t begin, uint32_t end)
+{
+    pass_work *work = user;
+    const uint64_t size = hg_dtype_bytes(work->dtype);
+    hg_upload_counts counts = {0};
+
+    for (uint64_t done = (uint64_t)begin * SLICE_ELEMENTS, i = begin; i < end; i++) {
+        const uint64_t left = work->elements - done;
+        const uint64_t part = left < SLICE_ELEMENTS ? left : SLICE_ELEMENTS;
+
+        pass_slice(work->source + done * size, work->to + done * size, work->dtype, (size_t)part,
+                   &counts);
         done += part;
     }
+    add_counts(work, &counts);
+}
+
+/* Few items are not worth waking anybody. */
+static void share(hg_engine *engine, uint64_t items, hg_pool_work run, pass_work *work)
+{
+    if (!engine->pool && items > 1)
+        engine->pool = hg_pool_create(hg_os_processors());
+    if (engine->pool && items > 1)
+        hg_pool_run(engine->pool, (uint32_t)items, run, work);
+    else
+        run(work, 0, (uint32_t)items);
+}
+
+/* Into `bytes` of mapped memory: the elements, and zeros up to the last word. */
+static void pass_into(hg_engine *engine, uint8_t *to, uint64_t bytes, const uint8_t *source,
+                      hg_dtype dtype, uint64_t elements, hg_upload_counts *counts)
+{
+    const uint64_t size = hg_dtype_bytes(dtype);
+    pass_work work = {.to = to, .source = source, .dtype = dtype, .elements = elements};
+
+    share(engine, (elements + SLICE_ELEMENTS - 1) / SLICE_ELEMENTS, pass_slices, &work);
+    take_counts(&work, counts);
     memset(to + elements * size, 0, (size_t)(bytes - elements * size));
 }
 
@@ -152,7 +206,7 @@ static hg_result upload_weight_locked(hg_engine *engine, hg_mem *mem, uint64_t o
         void *map = NULL;
 
         HG_TRY(engine->backend->map(stage, at, bytes, HG_MAP_WRITE, &map));
-        pass_into(map, bytes, source + done * size, dtype, part, counts);
+        pass_into(engine, map, bytes, source + done * size, dtype, part, counts);
         engine->backend->unmap(stage, at, bytes);
         if (stage != mem)
             HG_TRY(hg_engine_copy(engine, (hg_bind){mem, offset + done * size, bytes},
@@ -176,24 +230,34 @@ hg_result hg_upload_weight(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes
     return res;
 }
 
-/* rows: of all panels from `source` on. strip: room for one panel's rows, looked through. */
-static void pack_into(uint8_t *to, const uint8_t *source, hg_dtype dtype, uint64_t rows, uint64_t k,
-                      uint8_t *strip, hg_upload_counts *counts)
+/* A panel's rows are looked through into a strip that stays in the cache, then packed. */
+static void pack_panels(void *user, uint32_t begin, uint32_t end)
 {
-    const uint64_t row_bytes = k * hg_dtype_bytes(dtype);
+    pass_work *work = user;
+    const hg_dtype element = hg_dtype_element(work->dtype);
+    const uint64_t row_bytes = work->k * hg_dtype_bytes(work->dtype);
+    uint8_t *strip = malloc((size_t)row_bytes * HG_PANEL_ROWS);
+    hg_upload_counts counts = {0};
 
-    for (uint64_t row = 0; row < rows; row += HG_PANEL_ROWS) {
-        const uint64_t count = rows - row < HG_PANEL_ROWS ? rows - row : HG_PANEL_ROWS;
-
-        pass_into(strip, count * row_bytes, source + row * row_bytes, hg_dtype_element(dtype),
-                  count * k, counts);
-        hg_panel_pack(dtype, strip, count, k, 0, 1, to + row * row_bytes);
+    if (!strip) {
+        atomic_store(&work->failed, 1);
+        return;
     }
+    for (uint64_t panel = begin; panel < end; panel++) {
+        const uint64_t row = panel * HG_PANEL_ROWS, left = work->rows - row;
+        const uint64_t count = left < HG_PANEL_ROWS ? left : HG_PANEL_ROWS;
+
+        pass_slice(work->source + row * row_bytes, strip, element, (size_t)(count * work->k),
+                   &counts);
+        hg_panel_pack(work->dtype, strip, count, work->k, 0, 1, work->to + row * row_bytes);
+    }
+    free(strip);
+    add_counts(work, &counts);
 }
 
 static hg_result upload_panels_locked(hg_engine *engine, hg_mem *mem, uint64_t offset,
                                       const uint8_t *source, hg_dtype dtype, uint64_t rows,
-                                      uint64_t k, uint8_t *strip, hg_upload_counts *counts)
+                                      uint64_t k, hg_upload_counts *counts)
 {
     const uint64_t row_bytes = k * hg_dtype_bytes(dtype), panel = row_bytes * HG_PANEL_ROWS;
     hg_mem *stage = mem;
@@ -214,8 +278,14 @@ static hg_result upload_panels_locked(hg_engine *engine, hg_mem *mem, uint64_t o
         void *map = NULL;
 
         HG_TRY(engine->backend->map(stage, at, bytes, HG_MAP_WRITE, &map));
-        pack_into(map, source + row * row_bytes, dtype, part, k, strip, counts);
+        pass_work work = {
+            .to = map, .source = source + row * row_bytes, .dtype = dtype, .rows = part, .k = k};
+
+        share(engine, (part + HG_PANEL_ROWS - 1) / HG_PANEL_ROWS, pack_panels, &work);
+        take_counts(&work, counts);
         engine->backend->unmap(stage, at, bytes);
+        if (work.failed)
+            return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory to pack weights");
         if (stage != mem)
             HG_TRY(hg_engine_copy(engine, (hg_bind){mem, offset + row * row_bytes, bytes},
                                   (hg_bind){stage, 0, bytes}));
@@ -229,14 +299,10 @@ hg_result hg_upload_panels(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes
                            const void *source, hg_dtype dtype, uint64_t rows, uint64_t k,
                            hg_upload_counts *counts)
 {
-    uint8_t *strip = malloc((size_t)(k * hg_dtype_bytes(dtype) * HG_PANEL_ROWS));
     hg_result res;
 
-    if (!strip)
-        return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory to pack weights");
     pthread_mutex_lock(&engine->lock);
-    res = upload_panels_locked(engine, mem, offset_bytes, source, dtype, rows, k, strip, counts);
+    res = upload_panels_locked(engine, mem, offset_bytes, source, dtype, rows, k, counts);
     pthread_mutex_unlock(&engine->lock);
-    free(strip);
     return res;
 }
