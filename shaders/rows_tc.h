@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body of matmul and matvec for processors over weights in rows, as they lie in a file: a tile of ROWS x COLS
- * sums of V lanes along k, added up at the end; no alignment but the element's. One work-item computes COLS columns
- * of all rows, GROUP times: its weights are read from memory once.
+ * The body of matmul and matvec for processors over weights in rows, as they lie in a file: a tile
+ * of ROWS x COLS sums of V lanes along k, added up at the end; no alignment but the element's. One
+ * work-item computes COLS columns of all rows, GROUP times: its weights are read from memory once.
  */
 #include "page.h"
 #include "vector.h"
@@ -31,34 +31,34 @@
 
         if (col >= P.cols)
             return;
-        UNROLL_CL for (uint c = 0u; c < COLS; c++)
-            line[c] = weights + (size_t)min(col + c, P.cols - 1u) * P.k;
+        UNROLL_CL for (uint c = 0u; c < COLS; c++) line[c] =
+            weights + (size_t)min(col + c, P.cols - 1u) * P.k;
         for (uint row = 0u; row < P.rows; row += ROWS) {
             __global const float *from[ROWS];
             VF sum[ROWS][COLS];
             float each[ROWS][COLS];
             uint k = 0u;
 
-            UNROLL_CL for (uint r = 0u; r < ROWS; r++) {
+            UNROLL_CL for (uint r = 0u; r < ROWS; r++)
+            {
                 from[r] = x + min(row + r, P.rows - 1u) * P.k;
-                UNROLL_CL for (uint c = 0u; c < COLS; c++)
-                    sum[r][c] = 0.0f;
+                UNROLL_CL for (uint c = 0u; c < COLS; c++) sum[r][c] = 0.0f;
             }
             for (; k + V <= P.k; k += V) {
                 VF value[ROWS];
 
-                UNROLL_CL for (uint r = 0u; r < ROWS; r++)
-                    value[r] = VLOAD(0, from[r] + k);
-                UNROLL_CL for (uint c = 0u; c < COLS; c++) {
+                UNROLL_CL for (uint r = 0u; r < ROWS; r++) value[r] = VLOAD(0, from[r] + k);
+                UNROLL_CL for (uint c = 0u; c < COLS; c++)
+                {
                     VF weight = STRETCH(line[c] + k);
 
-                    UNROLL_CL for (uint r = 0u; r < ROWS; r++)
-                        sum[r][c] = fma(value[r], weight, sum[r][c]);
+                    UNROLL_CL for (uint r = 0u; r < ROWS; r++) sum[r][c] =
+                        fma(value[r], weight, sum[r][c]);
                 }
             }
-            UNROLL_CL for (uint r = 0u; r < ROWS; r++) {
-                UNROLL_CL for (uint c = 0u; c < COLS; c++)
-                    each[r][c] = hg_lanes_sum(sum[r][c]);
+            UNROLL_CL for (uint r = 0u; r < ROWS; r++)
+            {
+                UNROLL_CL for (uint c = 0u; c < COLS; c++) each[r][c] = hg_lanes_sum(sum[r][c]);
             }
             for (; k < P.k; k++) {
                 for (uint r = 0u; r < ROWS; r++) {
