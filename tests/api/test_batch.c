@@ -4,6 +4,7 @@
  * the block of 64 keys, windows, gates, rope that depends on the length, pieces smaller than a
  * sequence, passes that take only some; and wrong calls say so. test_batch --device SEL
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ enum { ALL_CAPTURES = HG_CAPTURE_ATTENTION | HG_CAPTURE_GATES | HG_CAPTURE_HIDDE
 static const uint32_t lengths[SEQUENCES] = {1, 65, 2, 130, 63, 1, 64};
 
 static hg_engine *engine;
+static const char *selector;
 static char said[4096];
 
 typedef struct world {
@@ -281,6 +283,61 @@ static void rope_that_depends_on_the_length(void **state)
     expect_batches_of(HG_TEST_REFERENCE_DIR "/models/rope-dynamic-long");
 }
 
+/* Of probabilities, and of logits beside the largest of their row. */
+static void expect_near(const float *a, const float *b, size_t count)
+{
+    float most = 1.0f;
+
+    for (size_t i = 0; i < count; i++)
+        most = fabsf(b[i]) > most ? fabsf(b[i]) : most;
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(a[i] - b[i]) <= 1e-4f * most))
+            fail_msg("place %zu: expected %g, found %g", i, (double)b[i], (double)a[i]);
+}
+
+/* Without exact other kernels may be taken, which have to respect where a sequence begins, too. */
+static void faster_tiers_are_near(void **state)
+{
+    const hg_session_params params = {.max_tokens = 512,
+                                      .piece_tokens = 100,
+                                      .capture = ALL_CAPTURES,
+                                      .logits = HG_LOGITS_LAST,
+                                      .sequences = SEQUENCES};
+    hg_engine *exact = engine;
+    hg_session *batch, *alone;
+    float *a = floats((size_t)8 * LONGEST * LONGEST), *b = floats((size_t)8 * LONGEST * LONGEST);
+    world w;
+
+    (void)state;
+    assert_int_equal(hg_engine_create(&(hg_engine_params){.selector = selector}, &engine), HG_OK);
+    open_world(&w, HG_TEST_SAMPLES_DIR "/gate_headwise");
+    batch = session_of(&w, &params);
+    alone = session_of(&w, &params);
+    assert_int_equal(hg_batch_eval(batch, w.ids, lengths, SEQUENCES, NULL), HG_OK);
+    for (uint32_t i = 0; i < SEQUENCES; i++) {
+        const size_t cells = (size_t)w.info.heads * lengths[i] * lengths[i];
+
+        assert_int_equal(hg_batch_select(batch, i), HG_OK);
+        assert_int_equal(hg_session_truncate(alone, 0), HG_OK);
+        assert_int_equal(hg_session_eval(alone, w.ids + w.starts[i], lengths[i]), HG_OK);
+        assert_int_equal(hg_session_logits(batch, lengths[i] - 1, a), HG_OK);
+        assert_int_equal(hg_session_logits(alone, lengths[i] - 1, b), HG_OK);
+        expect_near(a, b, w.info.vocab);
+        for (uint32_t layer = 0; layer < w.info.layers; layer++) {
+            assert_int_equal(read_heads(batch, layer, a), HG_OK);
+            assert_int_equal(read_heads(alone, layer, b), HG_OK);
+            expect_near(a, b, cells);
+        }
+    }
+    free(a);
+    free(b);
+    hg_session_free(&batch);
+    hg_session_free(&alone);
+    hg_model_free(&w.model);
+    hg_engine_destroy(&engine);
+    engine = exact;
+}
+
 /* Passes of what fits, and more sequences that end in a piece than have room for their logits. */
 static void last_logits_in_passes(void **state)
 {
@@ -467,6 +524,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(elementwise_gates),
         cmocka_unit_test(windows),
         cmocka_unit_test(rope_that_depends_on_the_length),
+        cmocka_unit_test(faster_tiers_are_near),
         cmocka_unit_test(last_logits_in_passes),
         cmocka_unit_test(batches_and_timelines_take_turns),
         cmocka_unit_test(wrong_calls_say_what_is_wrong),
@@ -478,7 +536,7 @@ int main(int argc, char **argv)
 
     for (int i = 1; i + 1 < argc; i += 2)
         if (strcmp(argv[i], "--device") == 0)
-            params.selector = argv[i + 1];
+            params.selector = selector = argv[i + 1];
     res = hg_engine_create(&params, &engine);
     if (res == HG_ERR_NO_DEVICE) {
         printf("no device %s here\n", params.selector ? params.selector : "at all");
