@@ -60,6 +60,7 @@ GRID(cells_attn_probs, attn_probs,
      (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *
          divide_up(divide_up(p->k_count, p->pool_k), spec[0]))
 GRID(row_tiles_rms_norm, rms_norm, divide_up(p->rows, spec[0]))
+GRID(head_tiles_norm_rope, norm_rope, divide_up((uint64_t)p->tokens * p->heads, spec[0]))
 GRID(head_tiles_rope_heads, rope_heads, divide_up((uint64_t)p->tokens * p->heads, spec[0]))
 GRID(row_parts_silu_mul, silu_mul, (uint64_t)p->rows *divide_up(p->cols, spec[0]))
 GRID(groups_attention, attention,

@@ -8,7 +8,7 @@ set(dir ${CMAKE_CURRENT_SOURCE_DIR})
 set(out ${CMAKE_CURRENT_BINARY_DIR}/generated)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${dir}/kernels.def)
 # What a kernel text may include; touching one rebuilds all of them.
-set(pages ${dir}/page.h ${dir}/function.h ${dir}/weight.h ${dir}/wide.h ${dir}/subgroup.h ${dir}/vector.h ${dir}/rows_tc.h ${dir}/norm.h ${dir}/ceiling.h)
+set(pages ${dir}/page.h ${dir}/function.h ${dir}/weight.h ${dir}/wide.h ${dir}/subgroup.h ${dir}/vector.h ${dir}/rows_tc.h ${dir}/rope_tc.h ${dir}/norm.h ${dir}/ceiling.h)
 
 # The table as a list of rows: no comments, no preprocessor lines, one line each.
 file(READ ${dir}/kernels.def table)
