@@ -206,7 +206,7 @@ static hg_result compare(compare_job *job)
         hg_message(
             HG_LOG_WARNING,
             "%s holds values that are no numbers in float32: from there on kernels are not judged "
-            "alone, and such stages have no bound end to end",
+            "alone, and stages have no bound end to end",
             job->comparison.strange);
 out:
     hg_meter_stop(&app->meter);

@@ -136,6 +136,13 @@ static hg_result learn_rounding(reader *r, const hg_stage_head *head)
     HG_TRY(hg_spool_values(r->reference, r->index, r->other));
     hg_difference_measure(r->other, r->values, head->count, &d);
     r->rounding[r->index] = hg_rounding_of(&d, &r->relative);
+    /* Sums that overflow inside a kernel may leave numbers that mean nothing. */
+    if (!(d.nmse < 1) && r->index < r->out->strange_stage) {
+        r->out->strange_stage = r->index;
+        hg_stage_head_label(head, r->out->strange);
+    }
+    if (r->index >= r->out->strange_stage)
+        r->rounding[r->index] = INFINITY;
 out:
     return res;
 }
@@ -158,7 +165,7 @@ out:
 }
 
 /* The first stage in which float32 does not hold this prompt: the reference, or the exact text, has
- * what is no number there. */
+ * what is no number there, or the text is off by more than the stage's own size. */
 static void look_for_strange(reader *r, const hg_stage_head *head)
 {
     if (r->side || r->index >= r->out->strange_stage)
