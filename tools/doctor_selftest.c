@@ -74,7 +74,7 @@ static void ask(const hg_question *question, int fd)
     static const hg_precision precisions[] = {HG_PRECISION_EXACT, HG_PRECISION_FP32};
     hg_selftest_tally *tally = calloc(1, sizeof(*tally));
     uint32_t wrong = 0;
-    char text[160];
+    char text[160], words[160] = "";
 
     hg_probe_hide(question);
     for (int i = 0; tally && i < 2 && try_precision(question, precisions[i], fd, tally); i++) {
@@ -82,19 +82,19 @@ static void ask(const hg_question *question, int fd)
         const hg_selftest_sum sum = hg_selftest_tally_sum(tally);
 
         answer_worst(tally, fd);
-        if (is_exact || !sum.for_fp32) {
-            hg_probe_answer(fd, "WORD", hg_selftest_words(&sum, is_exact, text));
-            wrong = is_exact && !sum.for_fp32 ? sum.wrong : 0;
-        } else if (wrong) { /* kernels that exact does not take make up for it */
-            snprintf(text, sizeof(text),
-                     "not usable with --exact (%u kernels wrong); right for fp32, where others "
+        if (is_exact || !sum.for_fp32)
+            hg_selftest_words(&sum, is_exact, words);
+        else if (wrong) /* kernels that exact does not take make up for it */
+            snprintf(words, sizeof(words),
+                     "not usable with --exact (%u kernel%s wrong); right for fp32, where others "
                      "take their place",
-                     wrong);
-            hg_probe_answer(fd, "WORD", text);
-        }
+                     wrong, wrong == 1 ? "" : "s");
+        wrong = is_exact && !sum.for_fp32 ? sum.wrong : 0;
         snprintf(text, sizeof(text), "%d %u", is_exact ? sum.for_exact : sum.for_fp32, sum.used);
         hg_probe_answer(fd, is_exact ? "BITS" : "NEAR", text);
     }
+    if (*words)
+        hg_probe_answer(fd, "WORD", words);
     free(tally);
 }
 
