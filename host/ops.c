@@ -263,6 +263,88 @@ void hg_op_rope_keys(const hg_pen *pen, hg_bind qkv, uint32_t qkv_stride, hg_vec
               (uint64_t)pen->past * width, (const uint32_t[3]){pen->tokens, p.heads, p.head_dim});
 }
 
+/* What attention wrote, from this binding on: y, statistics, gates. */
+static void set_attention_stages(hg_op *op, const hg_pen *pen, int gated, const char *stage,
+                                 uint32_t bind)
+{
+    const hg_model *m = pen->session->model;
+    const hg_config *c = &m->config;
+
+    set_stage(op, stage, bind, 0, (const uint32_t[3]){pen->tokens, c->heads, c->head_dim});
+    if (gated || !m->gate_dim)
+        set_stage(op, "attn_stats", bind + 1, 0, (const uint32_t[3]){pen->tokens, c->heads, 2});
+    if (gated)
+        set_stage(op, "gates", bind + 2, 0,
+                  (const uint32_t[3]){pen->tokens, c->heads, m->gate_dim});
+}
+
+/* Tokens [first, first + tokens) of the piece, cut along the keys, into the room for slices. */
+static void append_slices(const hg_pen *pen, uint32_t first, uint32_t tokens, uint32_t slices)
+{
+    const hg_session *s = pen->session;
+    const hg_config *c = &s->model->config;
+    const hg_pen some = {pen->session, pen->past + first, tokens, pen->layer};
+    const struct hg_attention_slice_params p = {.tokens = tokens,
+                                                .heads = c->heads,
+                                                .kv_heads = c->kv_heads,
+                                                .head_dim = c->head_dim,
+                                                .window = c->window,
+                                                .scale = s->attention_scale,
+                                                .slices = slices,
+                                                .token_first = first};
+    const hg_bind binds[] = {s->act.q,
+                             hg_bind_all(s->k_cache[pen->layer]),
+                             hg_bind_all(s->v_cache[pen->layer]),
+                             upload(s->rows_up),
+                             hg_bind_all(s->slice_part),
+                             hg_bind_all(s->slice_marks)};
+    hg_op *op = append(pen, HG_KERNEL_attention_slice, HG_DTYPE_NONE, &p, binds);
+
+    if (op)
+        op->reach = reach(&some, c->window);
+}
+
+static hg_op *append_merge(const hg_pen *pen, uint32_t first, uint32_t tokens, uint32_t slices,
+                           int gated)
+{
+    const hg_session *s = pen->session;
+    const hg_activations *a = &s->act;
+    const struct hg_attention_merge_params p = {.tokens = tokens,
+                                                .heads = s->model->config.heads,
+                                                .head_dim = s->model->config.head_dim,
+                                                .gate_dim = s->model->gate_dim,
+                                                .slices = slices,
+                                                .token_first = first,
+                                                .gate = gated ? 1u : 0u,
+                                                .flags = gated ? 1u : 0u};
+    const hg_bind none = spare(pen);
+    const hg_bind binds[] = {hg_bind_all(s->slice_part),
+                             hg_bind_all(s->slice_marks),
+                             gated ? a->z : none,
+                             a->attn,
+                             a->stats,
+                             gated ? a->gates : none};
+
+    return append(pen, HG_KERNEL_attention_merge, HG_DTYPE_NONE, &p, binds);
+}
+
+/* As many tokens at a time as there is room for. */
+static void attention_in_slices(const hg_pen *pen, int gated, const char *stage)
+{
+    const uint32_t slices = (pen->past + pen->tokens + 63) / 64;
+    const uint32_t most = pen->session->slice_rows / slices;
+    hg_op *op = NULL;
+
+    for (uint32_t first = 0; first < pen->tokens; first += most) {
+        const uint32_t left = pen->tokens - first;
+        const uint32_t tokens = left < most ? left : most;
+
+        append_slices(pen, first, tokens, slices);
+        op = append_merge(pen, first, tokens, slices, gated);
+    }
+    set_attention_stages(op, pen, gated, stage, 3);
+}
+
 void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
 {
     const hg_session *s = pen->session;
@@ -287,15 +369,16 @@ void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
                              a->attn,
                              a->stats,
                              gated ? a->gates : none};
-    hg_op *op = append(pen, HG_KERNEL_attention, HG_DTYPE_NONE, &p, binds);
+    hg_op *op;
 
+    if (s->slice_rows) {
+        attention_in_slices(pen, gated, stage);
+        return;
+    }
+    op = append(pen, HG_KERNEL_attention, HG_DTYPE_NONE, &p, binds);
     if (op)
         op->reach = reach(pen, c->window);
-    set_stage(op, stage, 5, 0, (const uint32_t[3]){pen->tokens, c->heads, c->head_dim});
-    if (gated || !m->gate_dim)
-        set_stage(op, "attn_stats", 6, 0, (const uint32_t[3]){pen->tokens, c->heads, 2});
-    if (gated)
-        set_stage(op, "gates", 7, 0, (const uint32_t[3]){pen->tokens, c->heads, m->gate_dim});
+    set_attention_stages(op, pen, gated, stage, 5);
 }
 
 void hg_op_silu_mul(const hg_pen *pen, hg_bind a, hg_bind b, hg_bind y, const char *stage)

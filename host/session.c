@@ -19,6 +19,9 @@
  * end in one piece with logits, whose rows of the vocabulary are wide. */
 enum { PIECE_TOKENS = 512, LAST_ROWS_MAX = 64 };
 
+/* Room for slices of attention: enough work-groups for any device, some MiB. */
+enum { SLICE_ROWS = 2048 };
+
 static uint64_t align256(uint64_t bytes)
 {
     return (bytes + HG_BIND_ALIGN_BYTES - 1) & ~(uint64_t)(HG_BIND_ALIGN_BYTES - 1);
@@ -82,6 +85,34 @@ static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, in
     return total;
 }
 
+/* Rows of slices of a session of this size; 0: attention is one kernel, because the device has no
+ * better one for slices, or one token's would not fit. */
+static uint64_t slice_rows(const hg_model *model, uint64_t tokens, uint64_t piece)
+{
+    hg_engine *e = model->engine;
+    const uint64_t row = (uint64_t)model->config.heads * model->config.head_dim * 4;
+    const uint64_t most = e->plan.limits.binding_bytes < e->plan.limits.alloc_bytes
+                              ? e->plan.limits.binding_bytes
+                              : e->plan.limits.alloc_bytes;
+    const uint64_t slices = (tokens + 63) / 64;
+    const hg_variant *variant;
+    uint64_t rows = slices * piece;
+
+    pthread_mutex_lock(&e->lock); /* a run of another thread may demote */
+    variant = hg_plan_variant(&e->plan, HG_KERNEL_attention_slice, HG_DTYPE_NONE);
+    pthread_mutex_unlock(&e->lock);
+    if (!variant || variant->tier != HG_TIER_T1)
+        return 0;
+    if (rows > SLICE_ROWS)
+        rows = slices > SLICE_ROWS ? slices : SLICE_ROWS;
+    return rows * row <= most ? rows : 0;
+}
+
+static uint64_t slice_bytes(const hg_model *model, uint64_t rows)
+{
+    return rows * model->config.heads * ((uint64_t)model->config.head_dim + 2) * 4;
+}
+
 uint64_t hg_model_device_bytes(const hg_model_info *theirs, uint32_t tokens,
                                uint32_t captured_layers)
 {
@@ -116,10 +147,12 @@ uint64_t hg_session_bytes(const hg_model *model, const hg_session_params *params
         floats += (uint64_t)c->hidden * (c->layers + 2);
         *row_floats = c->hidden > *row_floats ? c->hidden : *row_floats;
     }
-    return floats * 4 * tokens + arena_bytes(&model->info, params->logits, params->tap != NULL,
-                                             tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
-                                             params->logits == HG_LOGITS_LAST ? LAST_ROWS_MAX : 1,
-                                             &largest);
+    return floats * 4 * tokens +
+           slice_bytes(model,
+                       slice_rows(model, tokens, tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS)) +
+           arena_bytes(&model->info, params->logits, params->tap != NULL,
+                       tokens < PIECE_TOKENS ? tokens : PIECE_TOKENS,
+                       params->logits == HG_LOGITS_LAST ? LAST_ROWS_MAX : 1, &largest);
 }
 
 /* The longest piece whose activations fit the device's bindings and allocations. */
@@ -165,6 +198,23 @@ static hg_result create_arena(hg_session *s)
         bind[i] = (hg_bind){s->arena, at, width[i] * rows * 4 + (width[i] ? 0 : 4)};
         at += align256(width[i] * rows * 4 + 4);
     }
+out:
+    return res;
+}
+
+static hg_result create_slices(hg_session *s)
+{
+    const uint64_t heads = s->model->config.heads;
+    hg_result res = HG_OK;
+
+    s->slice_rows = (uint32_t)slice_rows(s->model, s->max_tokens, s->piece);
+    if (s->slice_rows == 0)
+        return HG_OK;
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_SCRATCH,
+                            s->slice_rows * heads * s->model->config.head_dim * 4,
+                            "attention.slices", &s->slice_part));
+    HG_TRY(hg_buffer_create(s->engine, HG_MEM_SCRATCH, s->slice_rows * heads * 8, "attention.marks",
+                            &s->slice_marks));
 out:
     return res;
 }
@@ -410,6 +460,7 @@ hg_result hg_session_create(hg_model *model, const hg_session_params *theirs, hg
     HG_TRY(copy_params(s, params));
     HG_TRY(create_host(s));
     HG_TRY(create_arena(s));
+    HG_TRY(create_slices(s));
     HG_TRY(create_uploads(s));
     HG_TRY(create_cache(s));
     HG_TRY(create_kept(s));
@@ -443,6 +494,8 @@ void hg_session_free(hg_session **session)
     }
     free(s->kept);
     hg_buffer_free(s->engine, &s->arena);
+    hg_buffer_free(s->engine, &s->slice_part);
+    hg_buffer_free(s->engine, &s->slice_marks);
     hg_buffer_free(s->engine, &s->ids_up);
     hg_buffer_free(s->engine, &s->rope_up);
     hg_buffer_free(s->engine, &s->rows_up);

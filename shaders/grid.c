@@ -36,6 +36,7 @@ static void flat(uint64_t items, uint32_t threads, uint32_t groups[3])
                         uint32_t groups[3])                                                        \
     {                                                                                              \
         const struct hg_##kernel##_params *p = params;                                             \
+        (void)spec;                                                                                \
         (void)threads;                                                                             \
         flat(count, 1, groups);                                                                    \
     }
@@ -56,6 +57,8 @@ GRID(elements_split_q_gate, split_q_gate,
 GRID(rows_norm_rope, norm_rope, (uint64_t)p->tokens * p->heads)
 GRID(rows_rope_heads, rope_heads, (uint64_t)p->tokens * p->heads)
 GRID(rows_attention, attention, (uint64_t)p->tokens * p->heads)
+GRID(slices_attention_slice, attention_slice, (uint64_t)p->slices * p->tokens * p->heads)
+GRID(elements_attention_merge, attention_merge, (uint64_t)p->tokens * p->heads * p->head_dim)
 GRID(cells_attn_probs, attn_probs,
      (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *
          divide_up(divide_up(p->k_count, p->pool_k), spec[0]))
@@ -79,3 +82,4 @@ GROUPS(groups_matvec, matvec, p->rows *divide_up(p->cols, spec[0]))
 GROUPS(groups_norm_rope, norm_rope, divide_up((uint64_t)p->tokens * p->heads, spec[0]))
 GROUPS(groups_rope_heads, rope_heads, divide_up((uint64_t)p->tokens * p->heads, spec[0]))
 GROUPS(groups_reduce_rows, reduce_rows, divide_up(p->rows, spec[0]))
+GROUPS(groups_attention_slice, attention_slice, (uint64_t)p->slices * p->tokens * p->heads)

@@ -14,17 +14,27 @@ layout(std430, set = 0, binding = BIND_w) readonly restrict buffer four_w_block
 {
     uvec4 four_w[];
 };
+/* One fused chain, so that both outputs of a pair are made alike. */
+#define FOUR(sum, a, b, c, d, from)                                                                \
+    sum = fma(a, from.x, sum);                                                                     \
+    sum = fma(b, from.y, sum);                                                                     \
+    sum = fma(c, from.z, sum);                                                                     \
+    sum = fma(d, from.w, sum);
 #ifdef HG_W_16
 #define EIGHT(sum, i, low, high)                                                                   \
     {                                                                                              \
         uvec4 bits_ = four_w[(i) >> 3];                                                            \
-        sum += HALF_LOW(bits_.x) * low.x + HALF_HIGH(bits_.x) * low.y + HALF_LOW(bits_.y) * low.z +  \
-               HALF_HIGH(bits_.y) * low.w + HALF_LOW(bits_.z) * high.x + HALF_HIGH(bits_.z) * high.y + \
-               HALF_LOW(bits_.w) * high.z + HALF_HIGH(bits_.w) * high.w;                           \
+        FOUR(sum, HALF_LOW(bits_.x), HALF_HIGH(bits_.x), HALF_LOW(bits_.y), HALF_HIGH(bits_.y), low) \
+        FOUR(sum, HALF_LOW(bits_.z), HALF_HIGH(bits_.z), HALF_LOW(bits_.w), HALF_HIGH(bits_.w), high) \
     }
 #else
 #define EIGHT(sum, i, low, high)                                                                   \
-    sum += dot(uintBitsToFloat(four_w[(i) >> 2]), low) + dot(uintBitsToFloat(four_w[((i) >> 2) + 1u]), high);
+    {                                                                                              \
+        vec4 bits_ = uintBitsToFloat(four_w[(i) >> 2]);                                            \
+        FOUR(sum, bits_.x, bits_.y, bits_.z, bits_.w, low)                                         \
+        bits_ = uintBitsToFloat(four_w[((i) >> 2) + 1u]);                                          \
+        FOUR(sum, bits_.x, bits_.y, bits_.z, bits_.w, high)                                        \
+    }
 #endif
 #include "row.def"
 {
@@ -44,8 +54,8 @@ layout(std430, set = 0, binding = BIND_w) readonly restrict buffer four_w_block
         bool is_pair = col + 1u < P.cols;
         uint from_a = P.w_offset + col * P.k;
         uint from_b = is_pair ? from_a + P.k : from_a;
-        float a = 0.0f;
-        float b = 0.0f;
+        F a = 0.0f;
+        F b = 0.0f;
         if (is_wide) {
             EACH_LANE(eight, P.k >> 3)
             {
@@ -59,8 +69,8 @@ layout(std430, set = 0, binding = BIND_w) readonly restrict buffer four_w_block
             EACH_LANE(k, P.k)
             {
                 float value = x[from_x + k];
-                a += value * WEIGHT(from_a + k);
-                b += value * WEIGHT(from_b + k);
+                a = fma(value, WEIGHT(from_a + k), a);
+                b = fma(value, WEIGHT(from_b + k), b);
             }
         }
         a = subgroupAdd(a);
@@ -68,12 +78,14 @@ layout(std430, set = 0, binding = BIND_w) readonly restrict buffer four_w_block
         if (lane == 0u) {
             for (uint c = 0u; c < (is_pair ? 2u : 1u); c++) {
                 uint to = row * P.y_stride + P.y_offset + col + c;
-                float sum = c == 0u ? a : b;
+                F sum = c == 0u ? a : b;
                 if ((P.flags & 1u) != 0u)
-                    sum += bias[col + c];
+                    sum = sum + bias[col + c];
                 sum = ST(sum);
-                if ((P.flags & 2u) != 0u)
-                    sum = ST(sum + y[to]);
+                if ((P.flags & 2u) != 0u) {
+                    sum = sum + y[to];
+                    sum = ST(sum);
+                }
                 y[to] = sum;
             }
         }

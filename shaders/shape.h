@@ -65,7 +65,8 @@ uint64_t hg_shape_bytes(const hg_shape *shape, uint32_t bind, hg_dtype dtype);
 /* Writes the elements of an input binding. Not flushed: see hg_shape_flush. */
 void hg_shape_fill(const hg_shape *shape, uint32_t bind, hg_dtype dtype, void *out);
 
-/* Inputs that follow from others, once those are there: the statistics that attn_probs reads. */
+/* Inputs that follow from others, once those are there: the statistics that attn_probs reads,
+ * the marks that attention_merge does. */
 void hg_shape_finish(const hg_shape *shape, void *const *bind);
 
 /* The storage invariant, as an upload makes it: |x| < 2^-50 becomes +0. */

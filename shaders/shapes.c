@@ -266,6 +266,50 @@ const hg_shape hg_shapes[] = {
          .w_offset = 32 * 600, .y_stride = 170),
      .quick = 1},
     {ROW(matmul, "long rows", NORMAL, .rows = 20, .k = 1100, .cols = 70, .y_stride = 70)},
+    {ROW(attention_slice, "one", NORMAL, .tokens = 1, HEADS(1, 1, 10), .scale = 0.3f, .slices = 1)},
+    {ROW(attention_slice, "one token late", NORMAL, .tokens = 1, HEADS(6, 2, 128), .scale = 0.088f,
+         .slices = 4),
+     .start = 200, .quick = 1},
+    {ROW(attention_slice, "some of the tokens", NORMAL, .tokens = 3, HEADS(4, 2, 80),
+         .scale = 0.11f, .slices = 2, .token_first = 2),
+     .start = 62},
+    {ROW(attention_slice, "head 256, window 70", NORMAL, .tokens = 2, HEADS(2, 1, 256),
+         .window = 70, .scale = 0.0625f, .slices = 4),
+     .start = 190},
+    {ROW(attention_slice, "head 30", NORMAL, .tokens = 5, HEADS(3, 1, 30), .scale = 0.18f,
+         .slices = 2),
+     .start = 77},
+    {ROW(attention_slice, "batch", NORMAL, .tokens = 14, HEADS(4, 2, 16), .scale = 0.25f,
+         .slices = 1),
+     .rows = HG_ROWS_MANY},
+    {ROW(attention_slice, "fully masked rows", NORMAL, .tokens = 7, HEADS(2, 1, 16), .scale = 0.25f,
+         .slices = 3),
+     .quick = 1, .rows = HG_ROWS_MASKED},
+    {ROW(attention_slice, "scores of 1e4", LARGE, .tokens = 4, HEADS(2, 1, 10), .scale = 1e-5f,
+         .slices = 2),
+     .start = 70},
+    {ROW(attention_slice, "nasty", NASTY, .tokens = 9, HEADS(3, 1, 16), .scale = 1e-3f,
+         .slices = 2),
+     .start = 61, .quick = 1},
+    {ROW(attention_slice, "edge", EDGE, .tokens = 3, HEADS(2, 1, 16), .scale = 0.25f, .slices = 2),
+     .start = 67},
+    {ROW(attention_slice, "ties", EQUAL, .tokens = 3, HEADS(2, 1, 16), .scale = 0.25f, .slices = 2),
+     .start = 67},
+    {ROW(attention_merge, "one", NORMAL, .tokens = 1, .heads = 1, .head_dim = 10, .slices = 1)},
+    {ROW(attention_merge, "many slices", NORMAL, .tokens = 2, .heads = 4, .head_dim = 128,
+         .gate_dim = 128, .slices = 67, .gate = 1, .flags = 1),
+     .quick = 1},
+    {ROW(attention_merge, "headwise, some of the tokens", NORMAL, .tokens = 3, .heads = 5,
+         .head_dim = 20, .gate_dim = 1, .slices = 5, .token_first = 4, .gate = 1, .flags = 1),
+     .quick = 1},
+    {ROW(attention_merge, "constant gate", NORMAL, .tokens = 2, .heads = 2, .head_dim = 16,
+         .gate_dim = 1, .slices = 3, .gate = 2, .gate_const = 0.37f, .flags = 1)},
+    {ROW(attention_merge, "masked heads", NORMAL, .tokens = 2, .heads = 130, .head_dim = 10,
+         .gate_dim = 1, .slices = 2, .gate = 1, .head_mask0 = 0x80000001u, .head_mask1 = 2u,
+         .head_mask2 = 4u, .head_mask3 = 0x80000001u)},
+    {ROW(attention_merge, "nasty", NASTY, .tokens = 3, .heads = 3, .head_dim = 16, .slices = 9),
+     .quick = 1},
+    {ROW(attention_merge, "edge", EDGE, .tokens = 3, .heads = 2, .head_dim = 16, .slices = 4)},
 };
 /* clang-format on */
 
@@ -275,9 +319,16 @@ const uint32_t hg_shape_count = sizeof(hg_shapes) / sizeof(hg_shapes[0]);
 
 static uint32_t tokens_of(const hg_shape *shape)
 {
-    return shape->kernel == HG_KERNEL_attention
-               ? shape->params.attention.tokens
-               : shape->params.attn_probs.q_first + shape->params.attn_probs.q_count;
+    const hg_params *p = &shape->params;
+
+    switch (shape->kernel) {
+    case HG_KERNEL_attention:
+        return p->attention.tokens;
+    case HG_KERNEL_attention_slice:
+        return p->attention_slice.token_first + p->attention_slice.tokens;
+    default:
+        return p->attn_probs.q_first + p->attn_probs.q_count;
+    }
 }
 
 /* Cache rows in front of the first key, so that a forgotten kv_begin shows. */
@@ -337,6 +388,47 @@ static uint64_t attention_elements(const hg_shape *shape, uint32_t bind)
         return heads * 2;
     default:
         return heads * p->head_dim;
+    }
+}
+
+static uint64_t attention_slice_elements(const hg_shape *shape, uint32_t bind)
+{
+    const struct hg_attention_slice_params *p = &shape->params.attention_slice;
+    const uint64_t items = (uint64_t)p->slices * p->tokens * p->heads;
+
+    switch (bind) {
+    case 0:
+        return (uint64_t)tokens_of(shape) * p->heads * p->head_dim;
+    case 1:
+    case 2:
+        return cache_rows(shape) * p->kv_heads * p->head_dim;
+    case 3:
+        return (uint64_t)tokens_of(shape) * 4;
+    case 4:
+        return items * p->head_dim;
+    default:
+        return items * 2;
+    }
+}
+
+static uint64_t attention_merge_elements(const hg_shape *shape, uint32_t bind)
+{
+    const struct hg_attention_merge_params *p = &shape->params.attention_merge;
+    const uint64_t items = (uint64_t)p->slices * p->tokens * p->heads;
+    /* A token more than is written. */
+    const uint64_t rows = ((uint64_t)p->token_first + p->tokens + 1) * p->heads;
+
+    switch (bind) {
+    case 0:
+        return items * p->head_dim;
+    case 1:
+        return items * 2;
+    case 3:
+        return rows * p->head_dim;
+    case 4:
+        return rows * 2;
+    default:
+        return at_least_one(rows * p->gate_dim);
     }
 }
 
@@ -425,6 +517,10 @@ uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
         return rope_heads_elements(shape, bind);
     case HG_KERNEL_attention:
         return attention_elements(shape, bind);
+    case HG_KERNEL_attention_slice:
+        return attention_slice_elements(shape, bind);
+    case HG_KERNEL_attention_merge:
+        return attention_merge_elements(shape, bind);
     case HG_KERNEL_attn_probs:
         return attn_probs_elements(shape, bind);
     case HG_KERNEL_silu_mul:
@@ -781,12 +877,30 @@ void hg_shape_fill(const hg_shape *shape, uint32_t bind, hg_dtype dtype, void *o
         values[i] = value(fill, i, width, &state);
 }
 
+/* Marks as attention_slice makes them: no sum below 1, every fifth slice without a key, of one item
+ * all. */
+static void finish_marks(const struct hg_attention_merge_params *p, float *part, float *marks)
+{
+    const uint64_t count = (uint64_t)p->tokens * p->heads;
+
+    for (uint64_t i = 0; i < count * p->slices; i++) {
+        marks[i * 2 + 1] = fabsf(marks[i * 2 + 1]);
+        if (i % 5 != 3 && i % count != 1)
+            continue;
+        marks[i * 2] = -1e30f;
+        marks[i * 2 + 1] = 0.0f;
+        memset(part + i * p->head_dim, 0, p->head_dim * sizeof(*part));
+    }
+}
+
 void hg_shape_finish(const hg_shape *shape, void *const *bind)
 {
     const struct hg_attn_probs_params *p = &shape->params.attn_probs;
     const uint64_t stride = (uint64_t)p->kv_heads * p->head_dim;
     float *stats = bind[2];
 
+    if (shape->kernel == HG_KERNEL_attention_merge)
+        finish_marks(&shape->params.attention_merge, bind[0], bind[1]);
     if (shape->kernel != HG_KERNEL_attn_probs)
         return;
     for (uint64_t item = 0; item < (uint64_t)tokens_of(shape) * p->heads; item++) {

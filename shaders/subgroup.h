@@ -4,7 +4,8 @@
  * Nothing is assumed of the size of a subgroup, nor that all of its lanes are there: a work-group
  * owns a fixed number of rows, its subgroups share them out, and the lanes that are there share a
  * row. Sums are in no fixed order, so T1 promises no bytes; what is stored obeys page.h's
- * invariant.
+ * invariant. Operations are F's all the same: kernels that compute the same (norm_rope and
+ * rope_heads, a product alone and joined) agree in bits on a device, which compare looks at.
  *
  *   GROUP              flat number of this work-group
  *   FIND_LANES         declares lane and lanes: which one of how many this invocation is
@@ -28,33 +29,38 @@
 
 /* NORM_FACTOR of norm.h, by all lanes. */
 #define NORM_FACTOR_SUBGROUP(before, factor, base, n, eps_, inv_)                                  \
-    float before = 1.0f;                                                                           \
-    float factor;                                                                                  \
+    F before = 1.0f;                                                                               \
+    F factor;                                                                                      \
     {                                                                                              \
         uint top_ = 0u;                                                                            \
         EACH_LANE(i_, n)                                                                           \
         top_ = hg_max(top_, AU(x[(base) + i_]) & 0x7fffffffu);                                     \
         top_ = subgroupMax(top_);                                                                  \
-        float add_ = eps_;                                                                         \
+        F add_ = eps_;                                                                             \
         if (top_ > 0x59800000u) {                                                                  \
             before = AF(0x19800000u);                                                              \
             add_ = 0.0f;                                                                           \
         }                                                                                          \
-        float sum_ = 0.0f;                                                                         \
+        F sum_ = 0.0f;                                                                             \
         EACH_LANE(i_, n)                                                                           \
         {                                                                                          \
-            float v_ = ST(x[(base) + i_] * before);                                                \
-            sum_ += v_ * v_;                                                                       \
+            F v_ = x[(base) + i_];                                                                 \
+            v_ = v_ * before;                                                                      \
+            v_ = ST(v_);                                                                           \
+            MAC(sum_, v_, v_)                                                                      \
         }                                                                                          \
-        factor = hg_rsqrt(subgroupAdd(sum_) * (inv_) + add_);                                      \
+        F mean_ = subgroupAdd(sum_);                                                               \
+        mean_ = mean_ * (inv_);                                                                    \
+        mean_ = mean_ + add_;                                                                      \
+        factor = hg_rsqrt(mean_);                                                                  \
     }
 
 /* A head is normed where flags say so, and turned: the body of norm_rope. */
 #define TURN_HEAD(token, from, to)                                                                 \
     {                                                                                              \
         uint pairs_ = P.head_dim / 2u;                                                             \
-        float scale_before = 1.0f;                                                                 \
-        float scale_after = 1.0f;                                                                  \
+        F scale_before = 1.0f;                                                                     \
+        F scale_after = 1.0f;                                                                      \
         bool is_normed = (P.flags & 1u) != 0u;                                                     \
         if (is_normed) {                                                                           \
             NORM_FACTOR_SUBGROUP(before, factor, from, P.head_dim, P.eps, P.inv_dim)               \
@@ -63,16 +69,31 @@
         }                                                                                          \
         EACH_LANE(i, pairs_)                                                                       \
         {                                                                                          \
-            float a = x[from + i];                                                                 \
-            float b = x[from + pairs_ + i];                                                        \
+            F a = x[from + i];                                                                     \
+            F b = x[from + pairs_ + i];                                                            \
             if (is_normed) {                                                                       \
-                a = ST(ST(ST(a * scale_before) * scale_after) * w[i]);                             \
-                b = ST(ST(ST(b * scale_before) * scale_after) * w[pairs_ + i]);                    \
+                a = a * scale_before;                                                              \
+                a = ST(a);                                                                         \
+                a = a * scale_after;                                                               \
+                a = ST(a);                                                                         \
+                a = a * w[i];                                                                      \
+                a = ST(a);                                                                         \
+                b = b * scale_before;                                                              \
+                b = ST(b);                                                                         \
+                b = b * scale_after;                                                               \
+                b = ST(b);                                                                         \
+                b = b * w[pairs_ + i];                                                             \
+                b = ST(b);                                                                         \
             }                                                                                      \
-            float c = table[(token * pairs_ + i) * 2u];                                            \
-            float s = table[(token * pairs_ + i) * 2u + 1u];                                       \
-            y[to + i] = ST(a * c - b * s);                                                         \
-            y[to + pairs_ + i] = ST(b * c + a * s);                                                \
+            F c = table[(token * pairs_ + i) * 2u];                                                \
+            F s = table[(token * pairs_ + i) * 2u + 1u];                                           \
+            F first = a * c;                                                                       \
+            F minus = b * s;                                                                       \
+            first = first - minus;                                                                 \
+            F second = b * c;                                                                      \
+            MAC(second, a, s)                                                                      \
+            y[to + i] = ST(first);                                                                 \
+            y[to + pairs_ + i] = ST(second);                                                       \
         }                                                                                          \
     }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reference of attention and attn_probs: softmax in two passes, as the formula is written. */
+/* Reference of attention, whole and in slices, and attn_probs: softmax in two passes, as the
+ * formula is written. */
 #include "reference.h"
 
 #include <math.h>
@@ -28,15 +29,15 @@ static double sigmoid(double z)
     return 1 / (1 + exp(-z));
 }
 
-static head_view view(const hg_ref_call *call, uint64_t token, uint32_t head)
+/* p: heads, kv_heads, head_dim and scale of a call that has q, k and v in front. */
+static head_view view(const struct hg_attention_params *p, void *const *bind, hg_ref_keys keys,
+                      uint64_t token, uint32_t head)
 {
-    const struct hg_attention_params *p = call->params;
-    const hg_ref_keys keys = hg_ref_visible(call->bind[4], token, p->window);
     const uint64_t stride = (uint64_t)p->kv_heads * p->head_dim;
     const uint64_t from = keys.first * stride + head / (p->heads / p->kv_heads) * p->head_dim;
-    head_view h = {.q = (const float *)call->bind[0] + (token * p->heads + head) * p->head_dim,
-                   .k = (const float *)call->bind[1] + from,
-                   .v = (const float *)call->bind[2] + from,
+    head_view h = {.q = (const float *)bind[0] + (token * p->heads + head) * p->head_dim,
+                   .k = (const float *)bind[1] + from,
+                   .v = (const float *)bind[2] + from,
                    .stride = stride,
                    .keys = keys,
                    .scale = p->scale,
@@ -73,12 +74,26 @@ static void sum_row(const head_view *h, uint32_t first, uint32_t count, row_sums
     }
 }
 
-/* The factor on element i of a head's output: gate and mask. */
-static double gain(const hg_ref_call *call, uint64_t item, uint32_t head, uint32_t i)
+/* Element at of the chunk: the mean of v by weight, times factor, and its magnitude. Without a key
+ * 0, whatever the factor is. */
+static double mean(const row_sums *sums, uint32_t at, double factor)
 {
-    const struct hg_attention_params *p = call->params;
+    return sums->mass > 0 ? sums->value[at] / sums->mass * factor : 0;
+}
+
+static double mean_size(const row_sums *sums, uint32_t at)
+{
+    return sums->mass > 0 ? (sums->absolute_size[at] +
+                             sums->absolute[at] * (1 + sums->mass_size / sums->mass)) /
+                                sums->mass
+                          : 0;
+}
+
+/* The factor on element i of a head's output: gate and mask. */
+static double gain(const struct hg_attention_params *p, const float *z, uint64_t item,
+                   uint32_t head, uint32_t i)
+{
     const uint32_t mask[4] = {p->head_mask0, p->head_mask1, p->head_mask2, p->head_mask3};
-    const float *z = call->bind[3];
 
     if (head < 128 && (mask[head / 32] >> head % 32 & 1u))
         return 0;
@@ -103,30 +118,138 @@ void hg_ref_attention(const hg_ref_call *call)
 
     for (uint64_t item = call->begin; item < call->end; item++) {
         const uint32_t head = (uint32_t)(item % p->heads);
-        const head_view h = view(call, item / p->heads, head);
+        const hg_ref_keys keys = hg_ref_visible(call->bind[4], item / p->heads, p->window);
+        const head_view h = view(p, call->bind, keys, item / p->heads, head);
         row_sums sums = {0};
 
         for (uint32_t i = 0; i < p->head_dim; i++) {
             const uint32_t at = i % CHUNK;
             const uint64_t to = item * p->head_dim + i;
-            const double factor = gain(call, item, head, i);
+            const double factor = gain(p, z, item, head, i);
             const uint32_t left = p->head_dim - i;
 
             if (at == 0)
                 sum_row(&h, i, left < CHUNK ? left : CHUNK, &sums);
-            ((float *)call->bind[5])[to] =
-                sums.mass > 0 ? (float)(sums.value[at] / sums.mass * factor) : 0;
+            ((float *)call->bind[5])[to] = (float)mean(&sums, at, factor);
             if (call->magnitude)
-                call->magnitude[to] =
-                    sums.mass > 0 ? fabs(factor) / sums.mass *
-                                        (sums.absolute_size[at] +
-                                         sums.absolute[at] * (1 + sums.mass_size / sums.mass))
-                                  : 0;
+                call->magnitude[to] = fabs(factor) * mean_size(&sums, at);
         }
         stats[item * 2] = (float)h.top;
         stats[item * 2 + 1] = sums.mass > 0 ? (float)log(sums.mass) : 0;
         for (uint32_t i = 0; (p->flags & 1u) && i < p->gate_dim; i++)
             gates[item * p->gate_dim + i] = (float)sigmoid(z[item * p->gate_dim + i]);
+    }
+}
+
+uint32_t hg_ref_items_attention_slice(const void *params)
+{
+    const struct hg_attention_slice_params *p = params;
+
+    return p->slices * p->tokens * p->heads;
+}
+
+void hg_ref_attention_slice(const hg_ref_call *call)
+{
+    const struct hg_attention_slice_params *p = call->params;
+    const struct hg_attention_params whole = {
+        .heads = p->heads, .kv_heads = p->kv_heads, .head_dim = p->head_dim, .scale = p->scale};
+    const uint64_t count = (uint64_t)p->tokens * p->heads;
+    float *marks = call->bind[5];
+
+    for (uint64_t item = call->begin; item < call->end; item++) {
+        const uint64_t token = p->token_first + item % count / p->heads;
+        const hg_ref_keys keys =
+            hg_ref_slice(hg_ref_visible(call->bind[3], token, p->window), item / count);
+        const head_view h = view(&whole, call->bind, keys, token, (uint32_t)(item % p->heads));
+        row_sums sums = {0};
+
+        for (uint32_t i = 0; i < p->head_dim; i++) {
+            const uint64_t to = item * p->head_dim + i;
+            const uint32_t left = p->head_dim - i;
+
+            if (i % CHUNK == 0)
+                sum_row(&h, i, left < CHUNK ? left : CHUNK, &sums);
+            ((float *)call->bind[4])[to] = (float)mean(&sums, i % CHUNK, 1);
+            if (call->magnitude)
+                call->magnitude[to] = mean_size(&sums, i % CHUNK);
+        }
+        marks[item * 2] = (float)h.top;
+        marks[item * 2 + 1] = sums.mass > 0 ? (float)log(sums.mass) : 0;
+    }
+}
+
+uint32_t hg_ref_items_attention_merge(const void *params)
+{
+    const struct hg_attention_merge_params *p = params;
+
+    return p->tokens * p->heads;
+}
+
+/* An item's slices as sums over them: weights exp(lse - most), at element i. Marks are rounded, so
+ * that a weight is off by as much as they are large. */
+static row_sums sum_slices(const hg_ref_call *call, uint64_t item, uint32_t i, double *top,
+                           double *most)
+{
+    const struct hg_attention_merge_params *p = call->params;
+    const uint64_t count = (uint64_t)p->tokens * p->heads;
+    const float *part = call->bind[0];
+    const float *marks = call->bind[1];
+    row_sums sums = {0};
+
+    *top = *most = -1e30;
+    for (uint32_t s = 0; s < p->slices; s++) {
+        const float *m = marks + (s * count + item) * 2;
+
+        *top = fmax(*top, m[0]);
+        *most = fmax(*most, (double)m[0] + m[1]);
+    }
+    for (uint32_t s = 0; s < p->slices; s++) {
+        const float *m = marks + (s * count + item) * 2;
+        const double lse = (double)m[0] + m[1];
+        const double weight = exp(lse - *most);
+        const double size = weight > 0 ? fabs((double)m[0]) + fabs((double)m[1]) + *most - lse : 0;
+        const double value = part[(s * count + item) * p->head_dim + i];
+
+        sums.mass += weight;
+        sums.mass_size += weight * size;
+        sums.value[0] += weight * value;
+        sums.absolute[0] += weight * fabs(value);
+        sums.absolute_size[0] += weight * fabs(value) * size;
+    }
+    return sums;
+}
+
+void hg_ref_attention_merge(const hg_ref_call *call)
+{
+    const struct hg_attention_merge_params *p = call->params;
+    const struct hg_attention_params whole = {.gate_dim = p->gate_dim,
+                                              .gate = p->gate,
+                                              .gate_const = p->gate_const,
+                                              .head_mask0 = p->head_mask0,
+                                              .head_mask1 = p->head_mask1,
+                                              .head_mask2 = p->head_mask2,
+                                              .head_mask3 = p->head_mask3};
+    const float *z = call->bind[2];
+    float *stats = call->bind[4];
+    float *gates = call->bind[5];
+
+    for (uint64_t item = call->begin; item < call->end; item++) {
+        const uint64_t row = (uint64_t)p->token_first * p->heads + item;
+        double top = -1e30, most = -1e30, mass = 0;
+
+        for (uint32_t i = 0; i < p->head_dim; i++) {
+            const row_sums sums = sum_slices(call, item, i, &top, &most);
+            const double factor = gain(&whole, z, row, (uint32_t)(item % p->heads), i);
+
+            mass = sums.mass;
+            ((float *)call->bind[3])[row * p->head_dim + i] = (float)mean(&sums, 0, factor);
+            if (call->magnitude)
+                call->magnitude[row * p->head_dim + i] = fabs(factor) * mean_size(&sums, 0);
+        }
+        stats[row * 2] = (float)top;
+        stats[row * 2 + 1] = top > -1e30 ? (float)(most - top + log(mass)) : 0;
+        for (uint32_t i = 0; (p->flags & 1u) && i < p->gate_dim; i++)
+            gates[row * p->gate_dim + i] = (float)sigmoid(z[row * p->gate_dim + i]);
     }
 }
 

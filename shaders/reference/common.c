@@ -78,6 +78,17 @@ hg_ref_keys hg_ref_visible(const uint32_t *rows, uint64_t token, uint32_t window
     return keys;
 }
 
+hg_ref_keys hg_ref_slice(hg_ref_keys keys, uint64_t s)
+{
+    if (keys.low < 64 * s)
+        keys.low = 64 * s;
+    if (keys.limit > 64 * s + 64)
+        keys.limit = 64 * s + 64;
+    if (keys.low > keys.limit)
+        keys.low = keys.limit;
+    return keys;
+}
+
 double hg_ref_score(const float *q, const float *k, uint32_t n, double scale, double *size)
 {
     double sum = 0;

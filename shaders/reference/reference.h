@@ -33,6 +33,9 @@ typedef struct hg_ref_keys {
 
 hg_ref_keys hg_ref_visible(const uint32_t *rows, uint64_t token, uint32_t window);
 
+/* Those of slice s alone: [64 s, 64 s + 64). */
+hg_ref_keys hg_ref_slice(hg_ref_keys keys, uint64_t s);
+
 /* scale * q . k over n, and scale * the sum of |q k| in *size. */
 double hg_ref_score(const float *q, const float *k, uint32_t n, double scale, double *size);
 
