@@ -170,8 +170,8 @@ static inline int32_t hg_truncate(float x)
     ROUND(i, 8u, body)                                                                             \
     ROUND(i, 9u, body)                                                                             \
     ROUND(i, 10u, body)                                                                            \
-    ROUND(i, 11u, body) ROUND(i, 12u, body) ROUND(i, 13u, body) ROUND(i, 14u, body)                \
-        ROUND(i, 15u, body)
+    ROUND(i, 11u, body)                                                                            \
+    ROUND(i, 12u, body) ROUND(i, 13u, body) ROUND(i, 14u, body) ROUND(i, 15u, body)
 
 #endif /* ---------------------------------------------------------------------- all three */
 
