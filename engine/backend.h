@@ -141,7 +141,8 @@ struct hg_backend {
     void (*unmap)(hg_mem *mem, uint64_t offset_bytes, uint64_t size_bytes);
 
     /* Compiles (or finds in its cache) a variant with these constants. Pipes belong to the device
-     * and live until close; the same key gives the same pipe. spec has HG_SPEC_MAX words. */
+     * and live until close; the same key gives the same pipe. spec has HG_SPEC_MAX words. Several
+     * threads may prepare at once, with the engine's lock held by one of them. */
     hg_result (*prepare)(hg_dev *dev, const hg_variant *variant, const uint32_t *spec,
                          hg_pipe **out);
 

@@ -29,9 +29,10 @@ struct hg_engine {
     struct hg_tracker *tracker; /* hazards since the last barrier, across submits */
     hg_mem *spare;              /* zero bytes for bindings that a kernel does not use */
     hg_mem *stage[2];           /* upload and readback staging, made on first use */
-    hg_pool_threads *pool;      /* for uploads, made on first use */
-    uint64_t surroundings;      /* hash of hg_engine_params.surroundings; 0: none */
-    struct hg_trust *trust;     /* NULL: every kernel is trusted; has a lock of its own */
+    hg_pool_threads *pool;      /* for uploads and compiling, made on first use */
+    uint8_t prepared[HG_KERNEL_COUNT][HG_TIER_COUNT]; /* compiled ahead, a bit per hg_dtype */
+    uint64_t surroundings;  /* hash of hg_engine_params.surroundings; 0: none */
+    struct hg_trust *trust; /* NULL: every kernel is trusted; has a lock of its own */
 };
 
 /* Memory by role. HG_ERR_UNSUPPORTED above the device's largest allocation, HG_ERR_DEVICE_MEMORY

@@ -9,6 +9,7 @@
 #include "hazard.h"
 #include "os.h"
 #include "panel.h"
+#include "prepare.h"
 #include "tap.h"
 #include "trust.h"
 
@@ -243,7 +244,9 @@ hg_result hg_engine_run(hg_engine *engine, const hg_oplist *list, const hg_run_p
 
     if (list->failed != HG_OK)
         return hg_fail(&engine->log, list->failed, "no memory for a list of operations");
-    res = hg_trust_ready(engine, list, r.params);
+    res = hg_prepare_list(engine, list, r.params);
+    if (res == HG_OK)
+        res = hg_trust_ready(engine, list, r.params);
     if (res != HG_OK)
         return res;
     r.asked_ns = hg_os_clock_ns();

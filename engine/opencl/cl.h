@@ -2,8 +2,8 @@
 /*
  * What the files of the OpenCL backend share. One in-order queue runs the work, so order is the
  * barrier; a second one maps and unmaps, so that a view of finished memory does not wait for the
- * work behind it. Nothing here is thread-safe by itself: the engine serialises the calls of a
- * device.
+ * work behind it. Nothing here is thread-safe by itself but hg_cl_prepare: the engine serialises
+ * the other calls of a device.
  *
  * OpenCL 1.2 is all that is asked for; what is newer is queried by value. The library is opened at
  * run time, and calls go through a table: no link dependency, and tests can put a failing function
@@ -19,6 +19,8 @@
 #include <CL/cl_ext.h>
 
 #include "backend.h"
+
+#include <pthread.h>
 
 typedef struct hg_cl {
     // NOLINTBEGIN(bugprone-macro-parentheses): declarations
@@ -81,14 +83,15 @@ typedef struct hg_cl_dev {
         unmap_result;      /* a failed unmap has no result of its own: the next submit returns it */
     const char *cache_dir; /* NULL: compiled programs are not kept */
     char *cache_key;       /* device, driver and platform versions in words */
-    uint32_t cache_warned; /* said once that the cache folder cannot be written */
+    _Atomic uint32_t cache_warned; /* said once that the cache folder cannot be written */
 
     uint64_t submitted, passed; /* points */
     hg_cl_point *first,
         *last; /* ascending; those at or below `passed` are kept for their timestamps */
 
-    hg_cl_mem *dead; /* released while their last point had not passed */
-    uint32_t mems;   /* alive, the dead ones included */
+    hg_cl_mem *dead;              /* released while their last point had not passed */
+    uint32_t mems;                /* alive, the dead ones included */
+    pthread_mutex_t program_lock; /* of the two below; not held while building */
     hg_cl_program *programs;
     hg_cl_pipe *pipes;
 } hg_cl_dev;

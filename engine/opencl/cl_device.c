@@ -112,6 +112,10 @@ hg_result hg_cl_open(const hg_cl *cl, const hg_plan *plan, const void *import, h
     d = calloc(1, sizeof(*d));
     if (!d)
         return hg_fail(&plan->log, HG_ERR_HOST_MEMORY, "no memory for an OpenCL device");
+    if (pthread_mutex_init(&d->program_lock, NULL) != 0) {
+        free(d);
+        return hg_fail(&plan->log, HG_ERR_HOST_MEMORY, "no mutex for an OpenCL device");
+    }
     d->base.backend = &hg_backend_opencl;
     d->base.plan = *plan;
     d->cl = *cl;
@@ -172,6 +176,7 @@ void hg_cl_close(hg_dev **dev)
     if (d->context)
         d->cl.clReleaseContext(d->context);
     hg_cl_unload(&d->cl);
+    pthread_mutex_destroy(&d->program_lock);
     free(d->cache_key);
     free(d);
     *dev = NULL;

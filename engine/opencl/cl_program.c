@@ -184,20 +184,30 @@ static hg_result compile(hg_cl_dev *d, const hg_variant *variant, const char *op
     return HG_OK;
 }
 
-/* The program for these options: one that is there, or a new one. */
+static cl_program program_there(hg_cl_dev *d, const hg_variant *variant, const char *options)
+{
+    cl_program found = NULL;
+
+    pthread_mutex_lock(&d->program_lock);
+    for (const hg_cl_program *p = d->programs; p && !found; p = p->next)
+        if (strcmp(p->options, options) == 0 &&
+            (p->source == variant->cl_source || strcmp(p->source, variant->cl_source) == 0))
+            found = p->program;
+    pthread_mutex_unlock(&d->program_lock);
+    return found;
+}
+
+/* The program for these options: one that is there, or a new one. Built without the lock, so that
+ * others build meanwhile. */
 static hg_result find_program(hg_cl_dev *d, const hg_variant *variant, const char *options,
                               cl_program *out)
 {
     hg_cl_program *p;
     hg_result res = HG_OK;
 
-    for (p = d->programs; p; p = p->next) {
-        if (strcmp(p->options, options) == 0 &&
-            (p->source == variant->cl_source || strcmp(p->source, variant->cl_source) == 0)) {
-            *out = p->program;
-            return HG_OK;
-        }
-    }
+    *out = program_there(d, variant, options);
+    if (*out)
+        return HG_OK;
     p = calloc(1, sizeof(*p));
     if (p)
         p->options = strdup(options);
@@ -207,9 +217,11 @@ static hg_result find_program(hg_cl_dev *d, const hg_variant *variant, const cha
     }
     p->source = variant->cl_source;
     HG_TRY(compile(d, variant, options, &p->program));
+    *out = p->program;
+    pthread_mutex_lock(&d->program_lock);
     p->next = d->programs;
     d->programs = p;
-    *out = p->program;
+    pthread_mutex_unlock(&d->program_lock);
     p = NULL;
 out:
     if (p) {
@@ -245,12 +257,16 @@ static hg_result check_kernel(hg_cl_dev *d, const hg_variant *variant, cl_kernel
     return HG_OK;
 }
 
-static hg_pipe *find_pipe(const hg_cl_dev *d, const hg_variant *variant, const uint32_t *spec)
+static hg_pipe *find_pipe(hg_cl_dev *d, const hg_variant *variant, const uint32_t *spec)
 {
-    for (hg_cl_pipe *p = d->pipes; p; p = p->next)
+    hg_cl_pipe *p;
+
+    pthread_mutex_lock(&d->program_lock);
+    for (p = d->pipes; p; p = p->next)
         if (p->base.variant == variant && memcmp(p->base.spec, spec, sizeof(p->base.spec)) == 0)
-            return &p->base;
-    return NULL;
+            break;
+    pthread_mutex_unlock(&d->program_lock);
+    return p ? &p->base : NULL;
 }
 
 hg_result hg_cl_prepare(hg_dev *dev, const hg_variant *variant, const uint32_t *spec, hg_pipe **out)
@@ -291,9 +307,11 @@ hg_result hg_cl_prepare(hg_dev *dev, const hg_variant *variant, const uint32_t *
     p->base.dev = dev;
     p->base.variant = variant;
     memcpy(p->base.spec, spec, sizeof(p->base.spec));
+    *out = &p->base;
+    pthread_mutex_lock(&d->program_lock);
     p->next = d->pipes;
     d->pipes = p;
-    *out = &p->base;
+    pthread_mutex_unlock(&d->program_lock);
     p = NULL;
 out:
     if (p && p->kernel)

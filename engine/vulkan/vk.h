@@ -182,7 +182,7 @@ typedef struct hg_vk_dev {
     uint64_t clock_ticks, clock_origin;
     uint32_t clock_started;
 
-    pthread_mutex_t pipe_lock; /* compiling must not stop those who wait */
+    pthread_mutex_t pipe_lock; /* of pipes and layouts; not held while compiling */
     VkDescriptorSetLayout set_layout[HG_BINDS_MAX + 1];
     VkPipelineLayout layout[HG_BINDS_MAX + 1][HG_PARAM_WORDS_MAX + 1];
     hg_vk_pipe *pipes;

@@ -148,13 +148,17 @@ static hg_result compile(hg_vk_dev *dev, hg_vk_pipe *pipe, VkShaderModule module
     return result;
 }
 
-static hg_vk_pipe *find_pipe(const hg_vk_dev *dev, const hg_variant *variant, const uint32_t *spec)
+static hg_vk_pipe *find_pipe(hg_vk_dev *dev, const hg_variant *variant, const uint32_t *spec)
 {
-    for (hg_vk_pipe *pipe = dev->pipes; pipe; pipe = pipe->next)
+    hg_vk_pipe *pipe;
+
+    pthread_mutex_lock(&dev->pipe_lock);
+    for (pipe = dev->pipes; pipe; pipe = pipe->next)
         if (pipe->base.variant == variant &&
             memcmp(pipe->base.spec, spec, variant->spec_count * sizeof(*spec)) == 0)
-            return pipe;
-    return NULL;
+            break;
+    pthread_mutex_unlock(&dev->pipe_lock);
+    return pipe;
 }
 
 static hg_result create_pipe(hg_vk_dev *dev, const hg_variant *variant, const uint32_t *spec,
@@ -174,7 +178,10 @@ static hg_result create_pipe(hg_vk_dev *dev, const hg_variant *variant, const ui
     memcpy(pipe->base.spec, spec, sizeof(pipe->base.spec));
     pipe->bind_count = kernel->bind_count;
     pipe->param_bytes = kernel->param_bytes;
-    HG_TRY(need_layout(dev, kernel->bind_count, kernel->param_bytes));
+    pthread_mutex_lock(&dev->pipe_lock);
+    res = need_layout(dev, kernel->bind_count, kernel->param_bytes);
+    pthread_mutex_unlock(&dev->pipe_lock);
+    HG_TRY(res);
     pipe->layout = dev->layout[kernel->bind_count][kernel->param_bytes / 4];
     pipe->set_layout = dev->set_layout[kernel->bind_count];
     HG_TRY(create_module(dev, variant, kernel->name, &module));
@@ -211,16 +218,18 @@ hg_result hg_vk_prepare(hg_dev *base, const hg_variant *variant, const uint32_t 
                        dev->facts.properties.limits.maxComputeWorkGroupInvocations);
     if (atomic_load(&dev->lost))
         return hg_vk_fail(dev, VK_ERROR_DEVICE_LOST, kernel->name);
-    pthread_mutex_lock(&dev->pipe_lock);
     pipe = find_pipe(dev, variant, spec);
     if (!pipe) {
+        /* Compiled without the lock, so that others compile meanwhile. Two that want the same one
+         * at once get one each, and later callers the newer. */
         result = create_pipe(dev, variant, spec, &pipe);
         if (pipe) {
+            pthread_mutex_lock(&dev->pipe_lock);
             pipe->next = dev->pipes;
             dev->pipes = pipe;
+            pthread_mutex_unlock(&dev->pipe_lock);
         }
     }
-    pthread_mutex_unlock(&dev->pipe_lock);
     *out = pipe ? &pipe->base : NULL;
     return result;
 }
