@@ -29,7 +29,9 @@ struct hg_engine {
     struct hg_tracker *tracker; /* hazards since the last barrier, across submits */
     hg_mem *spare;              /* zero bytes for bindings that a kernel does not use */
     hg_mem *stage[2];           /* upload and readback staging, made on first use */
-    hg_pool_threads *pool;      /* for uploads and compiling, made on first use */
+    uint64_t stage_point[2]; /* until which the device reads a half of the upload's; 0: does not */
+    uint32_t stage_half;     /* to be filled next */
+    hg_pool_threads *pool;   /* for uploads and compiling, made on first use */
     uint8_t prepared[HG_KERNEL_COUNT][HG_TIER_COUNT]; /* compiled ahead, a bit per hg_dtype */
     uint64_t surroundings;  /* hash of hg_engine_params.surroundings; 0: none */
     struct hg_trust *trust; /* NULL: every kernel is trusted; has a lock of its own */
@@ -78,10 +80,12 @@ hg_result hg_upload_bytes(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes,
 hg_result hg_readback_bytes(hg_engine *engine, hg_mem *mem, uint64_t offset_bytes, void *out,
                             uint64_t bytes);
 
-/* For memory.c, upload.c and run.c, with the lock held: the staging buffer of a kind, and one copy,
- * waited for. */
-hg_result hg_engine_stage(hg_engine *engine, hg_mem_kind kind, hg_mem **out);
+/* For memory.c, upload.c and run.c, with the lock held: one copy, waited for. */
 hg_result hg_engine_copy(hg_engine *engine, hg_bind dst, hg_bind src);
+/* Half of the upload staging, free to be filled; and its beginning on the way to dst, which is not
+ * waited for, so that one half is filled while the other is copied. */
+hg_result hg_engine_stage_half(hg_engine *engine, hg_bind *out);
+hg_result hg_engine_stage_send(hg_engine *engine, hg_bind dst, hg_bind half);
 
 /* A finished stage, shown to a tap. values may be changed: then the return value is 1, and what
  * stands there goes back into the buffer before the next operation. */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Staging where the host cannot map a buffer: large enough to be worth a submit, small beside a
- * model. */
+/* Staging where the host cannot map a buffer: its halves large enough to be worth a submit, the
+ * whole small beside a model. */
 enum { STAGE_BYTES = 16 << 20 };
 
 #define MIB(bytes) ((double)(bytes) / (double)(1 << 20))
@@ -121,7 +121,7 @@ void hg_buffer_free(hg_engine *engine, hg_mem **mem)
     *mem = NULL;
 }
 
-hg_result hg_engine_stage(hg_engine *engine, hg_mem_kind kind, hg_mem **out)
+static hg_result need_stage(hg_engine *engine, hg_mem_kind kind, hg_mem **out)
 {
     hg_mem **stage = &engine->stage[kind == HG_MEM_READBACK];
     const uint64_t block = hg_engine_block_bytes(engine);
@@ -138,14 +138,14 @@ hg_result hg_engine_stage(hg_engine *engine, hg_mem_kind kind, hg_mem **out)
     return res;
 }
 
-hg_result hg_engine_copy(hg_engine *engine, hg_bind dst, hg_bind src)
+/* Sent, and not waited for. */
+static hg_result copy_begin(hg_engine *engine, hg_bind dst, hg_bind src, uint64_t *point)
 {
     const hg_backend *b = engine->backend;
     const hg_bind binds[2] = {dst, src};
     const uint8_t access[2] = {HG_ACCESS_W, HG_ACCESS_R};
     hg_hazard hazards[HG_HAZARDS_MAX];
     hg_list *list = NULL;
-    uint64_t point = 0;
     size_t found;
     hg_result res = HG_OK;
 
@@ -160,13 +160,47 @@ hg_result hg_engine_copy(hg_engine *engine, hg_bind dst, hg_bind src)
             b->barrier(list, hazards, (uint32_t)found);
     } while (found == HG_HAZARDS_MAX);
     b->copy(list, dst, src);
-    HG_TRY(b->submit(&list, NULL, 0, NULL, 0, &point));
+    HG_TRY(b->submit(&list, NULL, 0, NULL, 0, point));
     engine->counters.submits++;
     engine->counters.copies++;
-    HG_TRY(b->wait(engine->dev, point, UINT64_MAX));
 out:
     if (list)
         b->discard(&list);
+    return res;
+}
+
+hg_result hg_engine_copy(hg_engine *engine, hg_bind dst, hg_bind src)
+{
+    uint64_t point = 0;
+    hg_result res = copy_begin(engine, dst, src, &point);
+
+    return res == HG_OK ? engine->backend->wait(engine->dev, point, UINT64_MAX) : res;
+}
+
+hg_result hg_engine_stage_half(hg_engine *engine, hg_bind *out)
+{
+    hg_mem *stage = NULL;
+    uint64_t *point = &engine->stage_point[engine->stage_half];
+    uint64_t half;
+    hg_result res = HG_OK;
+
+    HG_TRY(need_stage(engine, HG_MEM_UPLOAD, &stage));
+    if (*point)
+        HG_TRY(engine->backend->wait(engine->dev, *point, UINT64_MAX));
+    *point = 0;
+    half = stage->size_bytes / 2 & ~(uint64_t)(HG_BIND_ALIGN_BYTES - 1);
+    *out = (hg_bind){stage, engine->stage_half * half, half};
+out:
+    return res;
+}
+
+hg_result hg_engine_stage_send(hg_engine *engine, hg_bind dst, hg_bind half)
+{
+    const hg_result res =
+        copy_begin(engine, dst, (hg_bind){half.mem, half.offset_bytes, dst.size_bytes},
+                   &engine->stage_point[engine->stage_half]);
+
+    engine->stage_half ^= 1;
     return res;
 }
 
@@ -174,7 +208,7 @@ static hg_result upload_locked(hg_engine *engine, hg_mem *mem, uint64_t offset, 
                                uint64_t bytes)
 {
     const uint8_t *from = source;
-    hg_mem *stage = NULL;
+    hg_bind half;
     void *to = NULL;
     hg_result res = HG_OK;
 
@@ -184,16 +218,13 @@ static hg_result upload_locked(hg_engine *engine, hg_mem *mem, uint64_t offset, 
         engine->backend->unmap(mem, offset, bytes);
         goto out;
     }
-    HG_TRY(hg_engine_stage(engine, HG_MEM_UPLOAD, &stage));
-    for (uint64_t done = 0; done < bytes;) {
-        const uint64_t part = bytes - done < stage->size_bytes ? bytes - done : stage->size_bytes;
-
-        HG_TRY(engine->backend->map(stage, 0, part, HG_MAP_WRITE, &to));
+    for (uint64_t done = 0, part; done < bytes; done += part) {
+        HG_TRY(hg_engine_stage_half(engine, &half));
+        part = bytes - done < half.size_bytes ? bytes - done : half.size_bytes;
+        HG_TRY(engine->backend->map(half.mem, half.offset_bytes, part, HG_MAP_WRITE, &to));
         memcpy(to, from + done, part);
-        engine->backend->unmap(stage, 0, part);
-        HG_TRY(
-            hg_engine_copy(engine, (hg_bind){mem, offset + done, part}, (hg_bind){stage, 0, part}));
-        done += part;
+        engine->backend->unmap(half.mem, half.offset_bytes, part);
+        HG_TRY(hg_engine_stage_send(engine, (hg_bind){mem, offset + done, part}, half));
     }
 out:
     engine->counters.upload_bytes += bytes;
@@ -227,7 +258,7 @@ static hg_result readback_locked(hg_engine *engine, hg_mem *mem, uint64_t offset
         engine->backend->unmap(mem, offset, bytes);
         goto out;
     }
-    HG_TRY(hg_engine_stage(engine, HG_MEM_READBACK, &stage));
+    HG_TRY(need_stage(engine, HG_MEM_READBACK, &stage));
     for (uint64_t done = 0; done < bytes;) {
         const uint64_t part = bytes - done < stage->size_bytes ? bytes - done : stage->size_bytes;
 

@@ -185,34 +185,37 @@ static void pass_into(hg_engine *engine, uint8_t *to, uint64_t bytes, const uint
     memset(to + elements * size, 0, (size_t)(bytes - elements * size));
 }
 
+/* Where the host writes what comes to stand at offset: there, or in staging. */
+static hg_result place(hg_engine *engine, hg_mem *mem, uint64_t offset, hg_bind *out)
+{
+    if (!mem->mappable)
+        return hg_engine_stage_half(engine, out);
+    *out = (hg_bind){mem, offset, mem->size_bytes - offset};
+    return HG_OK;
+}
+
 /* Reads nothing before it has a place to write to, so an error costs nothing. */
 static hg_result upload_weight_locked(hg_engine *engine, hg_mem *mem, uint64_t offset,
                                       const uint8_t *source, hg_dtype dtype, uint64_t elements,
                                       hg_upload_counts *counts)
 {
     const uint64_t size = dtype == HG_DTYPE_F32 ? 4 : 2;
-    hg_mem *stage = mem;
-    uint64_t part_most = elements;
     hg_result res = HG_OK;
 
-    if (!mem->mappable) {
-        HG_TRY(hg_engine_stage(engine, HG_MEM_UPLOAD, &stage));
-        part_most = stage->size_bytes / size;
-    }
-    for (uint64_t done = 0; done < elements;) {
-        const uint64_t part = elements - done < part_most ? elements - done : part_most;
-        const uint64_t bytes = (part * size + 3) & ~UINT64_C(3);
-        const uint64_t at = stage == mem ? offset + done * size : 0;
+    for (uint64_t done = 0, part; done < elements; done += part) {
+        hg_bind to;
+        uint64_t bytes;
         void *map = NULL;
 
-        HG_TRY(engine->backend->map(stage, at, bytes, HG_MAP_WRITE, &map));
+        HG_TRY(place(engine, mem, offset + done * size, &to));
+        part = elements - done < to.size_bytes / size ? elements - done : to.size_bytes / size;
+        bytes = (part * size + 3) & ~UINT64_C(3);
+        HG_TRY(engine->backend->map(to.mem, to.offset_bytes, bytes, HG_MAP_WRITE, &map));
         pass_into(engine, map, bytes, source + done * size, dtype, part, counts);
-        engine->backend->unmap(stage, at, bytes);
-        if (stage != mem)
-            HG_TRY(hg_engine_copy(engine, (hg_bind){mem, offset + done * size, bytes},
-                                  (hg_bind){stage, 0, bytes}));
+        engine->backend->unmap(to.mem, to.offset_bytes, bytes);
+        if (to.mem != mem)
+            HG_TRY(hg_engine_stage_send(engine, (hg_bind){mem, offset + done * size, bytes}, to));
         engine->counters.upload_bytes += bytes;
-        done += part;
     }
 out:
     return res;
@@ -260,35 +263,33 @@ static hg_result upload_panels_locked(hg_engine *engine, hg_mem *mem, uint64_t o
                                       uint64_t k, hg_upload_counts *counts)
 {
     const uint64_t row_bytes = k * hg_dtype_bytes(dtype), panel = row_bytes * HG_PANEL_ROWS;
-    hg_mem *stage = mem;
-    uint64_t most = rows;
     hg_result res = HG_OK;
 
-    if (!mem->mappable) {
-        HG_TRY(hg_engine_stage(engine, HG_MEM_UPLOAD, &stage));
-        most = stage->size_bytes / panel * HG_PANEL_ROWS;
-    }
-    if (most == 0)
-        return hg_fail(&engine->log, HG_ERR_UNSUPPORTED, "rows of %llu bytes are too long to pack",
-                       (unsigned long long)row_bytes);
-    for (uint64_t row = 0; row < rows; row += most) {
-        const uint64_t part = rows - row < most ? rows - row : most;
-        const uint64_t bytes = (part + HG_PANEL_ROWS - 1) / HG_PANEL_ROWS * panel;
-        const uint64_t at = stage == mem ? offset + row * row_bytes : 0;
+    for (uint64_t row = 0, part; row < rows; row += part) {
+        hg_bind to;
+        uint64_t bytes;
         void *map = NULL;
 
-        HG_TRY(engine->backend->map(stage, at, bytes, HG_MAP_WRITE, &map));
+        HG_TRY(place(engine, mem, offset + row * row_bytes, &to));
+        part = to.size_bytes / panel * HG_PANEL_ROWS;
+        if (part == 0)
+            return hg_fail(&engine->log, HG_ERR_UNSUPPORTED,
+                           "rows of %llu bytes are too long to pack",
+                           (unsigned long long)row_bytes);
+        part = rows - row < part ? rows - row : part;
+        bytes = (part + HG_PANEL_ROWS - 1) / HG_PANEL_ROWS * panel;
+        HG_TRY(engine->backend->map(to.mem, to.offset_bytes, bytes, HG_MAP_WRITE, &map));
         pass_work work = {
             .to = map, .source = source + row * row_bytes, .dtype = dtype, .rows = part, .k = k};
 
         share(engine, (part + HG_PANEL_ROWS - 1) / HG_PANEL_ROWS, pack_panels, &work);
         take_counts(&work, counts);
-        engine->backend->unmap(stage, at, bytes);
+        engine->backend->unmap(to.mem, to.offset_bytes, bytes);
         if (work.failed)
             return hg_fail(&engine->log, HG_ERR_HOST_MEMORY, "no memory to pack weights");
-        if (stage != mem)
-            HG_TRY(hg_engine_copy(engine, (hg_bind){mem, offset + row * row_bytes, bytes},
-                                  (hg_bind){stage, 0, bytes}));
+        if (to.mem != mem)
+            HG_TRY(
+                hg_engine_stage_send(engine, (hg_bind){mem, offset + row * row_bytes, bytes}, to));
         engine->counters.upload_bytes += bytes;
     }
 out:
