@@ -313,17 +313,34 @@ hg_result hg_checkpoint_tensor(const hg_checkpoint *checkpoint, uint32_t index, 
     return HG_OK;
 }
 
-void hg_checkpoint_release_pages(const hg_checkpoint *checkpoint, const void *data, uint64_t bytes)
+/* The file whose mapping holds these bytes; NULL: they are a copy. */
+static const hg_file *file_with(const hg_checkpoint *checkpoint, const void *data, uint64_t bytes)
 {
     const hg_weight_files *files = checkpoint->files;
-    uintptr_t at = (uintptr_t)data;
-    uint32_t i;
+    const uintptr_t at = (uintptr_t)data;
 
-    for (i = 0; i < files->count; i++) {
-        uintptr_t begin = (uintptr_t)files->files[i].data;
+    for (uint32_t i = 0; i < files->count; i++) {
+        const uintptr_t begin = (uintptr_t)files->files[i].data;
 
         if (at >= begin && at - begin < files->files[i].bytes &&
             bytes <= files->files[i].bytes - (uint64_t)(at - begin))
-            hg_file_release_pages(&files->files[i], data, bytes);
+            return &files->files[i];
     }
+    return NULL;
+}
+
+void hg_checkpoint_release_pages(const hg_checkpoint *checkpoint, const void *data, uint64_t bytes)
+{
+    const hg_file *file = file_with(checkpoint, data, bytes);
+
+    if (file)
+        hg_file_release_pages(file, data, bytes);
+}
+
+void hg_checkpoint_read_ahead(const hg_checkpoint *checkpoint, const void *data, uint64_t bytes)
+{
+    const hg_file *file = file_with(checkpoint, data, bytes);
+
+    if (file)
+        hg_file_read_ahead(file, data, bytes);
 }

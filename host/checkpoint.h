@@ -40,5 +40,7 @@ struct hg_checkpoint {
 /* Tells the kernel that these bytes of a mapping are not needed again (a model being uploaded must
  * not stay resident twice). Harmless for memory that is no mapping. */
 void hg_checkpoint_release_pages(const hg_checkpoint *checkpoint, const void *data, uint64_t bytes);
+/* They are needed soon: the system reads them while the caller does something else. */
+void hg_checkpoint_read_ahead(const hg_checkpoint *checkpoint, const void *data, uint64_t bytes);
 
 #endif

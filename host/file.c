@@ -155,6 +155,16 @@ void hg_file_release_pages(const hg_file *file, const void *data, uint64_t bytes
         (void)madvise((void *)(file->data + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
+void hg_file_read_ahead(const hg_file *file, const void *data, uint64_t bytes)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t at = (uint64_t)((const uint8_t *)data - file->data);
+    const uint64_t begin = at / page * page;
+
+    if (bytes)
+        (void)madvise((void *)(file->data + begin), (size_t)(at + bytes - begin), MADV_WILLNEED);
+}
+
 char *hg_path_join(const char *folder, const char *name)
 {
     size_t a = strlen(folder), b = strlen(name);

@@ -35,6 +35,8 @@ hg_result hg_file_judge(const hg_log *log, const char *path, const hg_file *file
 
 /* The pages that lie wholly in these bytes of a mapped file need not stay in memory. */
 void hg_file_release_pages(const hg_file *file, const void *data, uint64_t bytes);
+/* The pages of these bytes begin to be read, if they are not in memory; does not wait. */
+void hg_file_read_ahead(const hg_file *file, const void *data, uint64_t bytes);
 
 /* "folder/name" as a new string, or NULL when memory is out. */
 char *hg_path_join(const char *folder, const char *name);

@@ -421,6 +421,18 @@ out:
     return res;
 }
 
+/* The disk has something to do while a matrix is copied: the next one. */
+static void read_ahead(const hg_checkpoint *c, const slot *slots, size_t count, size_t i)
+{
+    for (i++; i < count; i++)
+        if (slots[i].from->data && !slots[i].is_done && !slots[i].vector) {
+            hg_checkpoint_read_ahead(c, slots[i].from->data,
+                                     (uint64_t)slots[i].from->rows * slots[i].from->cols *
+                                         hg_dtype_bytes(slots[i].from->dtype));
+            return;
+        }
+}
+
 static hg_result upload_all(hg_model *m, const hg_checkpoint *c, slot *slots, size_t count,
                             const hg_model_params *params)
 {
@@ -439,6 +451,7 @@ static hg_result upload_all(hg_model *m, const hg_checkpoint *c, slot *slots, si
 
         if (!slots[i].from->data || slots[i].is_done)
             continue;
+        read_ahead(c, slots, count, i);
         if (slots[i].vector)
             HG_TRY(upload_vector(m, &slots[i], &counts));
         else if (can_wrap(m, &slots[i]))
