@@ -1,95 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Verdicts of checks in a file of lines, one file per device, driver and program. It is trusted
- * only when it is whole (its last line is the checksum of the rest) and its key is ours; it appears
- * under its name only when it is whole, so that two programs at once do no harm. A line counts only
- * for the sources and tile numbers that it was found with.
- */
+/* Verdicts of checks, kept (kept.h). A line counts only for the sources and tile numbers that it
+ * was found with. */
+#include "kept.h"
 #include "trust.h"
 
-#include "check.h"
-#include "os.h"
-
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { FILE_BYTES_MAX = 1 << 16, LINE_BYTES_MAX = 1024 };
+enum { LINE_BYTES_MAX = 1024 };
 
-#define HASH_START UINT64_C(0xcbf29ce484222325)
-/* The number is raised whenever shapes or judging change: older verdicts then say nothing. */
-#define HEAD "headgate checks 2\n"
+/* The number is raised whenever shapes or judging change. */
+static const hg_kept kept = {"checks", "headgate checks 2", "kernels are checked again"};
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+typedef struct checks {
+    const hg_engine *engine;
+    hg_trust_entry *entries;
+} checks;
+
+static void take_line(void *user, const char *line)
 {
-    const unsigned char *at = bytes;
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-/* One line: what must be the same for a verdict to hold again. */
-static void make_key(const hg_engine *engine, char key[2 * LINE_BYTES_MAX])
-{
-    const hg_device_info *d = &engine->plan.device;
-    char uuid[33];
-
-    for (int i = 0; i < 16; i++)
-        (void)snprintf(uuid + (size_t)i * 2, 3, "%02x", d->device_uuid[i]);
-    (void)snprintf(key, 2 * LINE_BYTES_MAX, "key %d %d %016" PRIx64 " %s|%s|%s|%s|%s|%08x|%s|%s",
-                   (int)d->backend, (int)engine->plan.precision, engine->surroundings, uuid,
-                   d->name, d->driver, d->driver_version, d->api_version, engine->plan.features,
-                   HG_VERSION_STRING, HG_EXACT_REVISION);
-    for (char *c = key; *c; c++) {
-        if ((unsigned char)*c < ' ')
-            *c = '?';
-    }
-}
-
-/* Of what the driver is given to compile. */
-static uint64_t hash_of(const hg_engine *engine, const hg_variant *variant)
-{
-    uint32_t spec[HG_SPEC_MAX];
-    uint64_t hash = HASH_START;
-
-    hg_plan_spec(&engine->plan, variant, spec);
-    hash = hash_bytes(hash, spec, sizeof(spec));
-    hash = hash_bytes(hash, &variant->threads, sizeof(variant->threads));
-    if (engine->plan.device.backend == HG_BACKEND_VULKAN && variant->spirv)
-        return hash_bytes(hash, variant->spirv, variant->spirv_bytes);
-    hash = hash_bytes(hash, variant->cl_options, strlen(variant->cl_options));
-    return variant->cl_source ? hash_bytes(hash, variant->cl_source, strlen(variant->cl_source))
-                              : hash;
-}
-
-/* "<folder>/checks-0123456789abcdef.txt", malloced. */
-static char *make_path(const hg_engine *engine, const char *key)
-{
-    static const char form[] = "%s/checks-%016" PRIx64 ".txt";
-    const uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
-    const int length = snprintf(NULL, 0, form, engine->cache_dir, hash);
-    char *path = length < 0 ? NULL : malloc((size_t)length + 1);
-
-    if (path)
-        (void)snprintf(path, (size_t)length + 1, form, engine->cache_dir, hash);
-    return path;
-}
-
-static void take_line(const hg_engine *engine, const char *line, hg_trust_entry *entries)
-{
+    const checks *c = user;
+    hg_trust_entry *entries = c->entries;
     char start[LINE_BYTES_MAX];
 
     for (uint32_t v = 0; v < hg_variant_count; v++) {
         const hg_variant *variant = &hg_variants[v];
-        const int length = snprintf(start, sizeof(start), "%s %s %s %016" PRIx64 " ",
-                                    hg_kernels[variant->kernel].name, hg_tier_name(variant->tier),
-                                    hg_dtype_name(variant->dtype), hash_of(engine, variant));
+        const int length =
+            snprintf(start, sizeof(start), "%s %s %s %016" PRIx64 " ",
+                     hg_kernels[variant->kernel].name, hg_tier_name(variant->tier),
+                     hg_dtype_name(variant->dtype), hg_kept_hash(c->engine, variant));
         const char *verdict = line + length;
 
         if (entries[v].state != HG_TRUST_UNKNOWN || strncmp(line, start, (size_t)length) != 0)
@@ -104,158 +44,32 @@ static void take_line(const hg_engine *engine, const char *line, hg_trust_entry 
     }
 }
 
-/* NULL, or what is wrong with the text. */
-static const char *take_text(const hg_engine *engine, char *text, size_t bytes, const char *key,
-                             hg_trust_entry *entries)
-{
-    const size_t key_bytes = strlen(key);
-    char end[32];
-    char *line, *next;
-    size_t body;
-
-    if (memchr(text, '\0', bytes) || bytes < sizeof(HEAD) - 1 ||
-        strncmp(text, HEAD, sizeof(HEAD) - 1) != 0)
-        return "it is not such a file";
-    if (bytes < 21 || text[bytes - 1] != '\n')
-        return "it is cut";
-    body = bytes - 21; /* "end " and 16 digits and a newline */
-    (void)snprintf(end, sizeof(end), "end %016" PRIx64 "\n", hash_bytes(HASH_START, text, body));
-    if (strcmp(text + body, end) != 0)
-        return "its checksum is wrong";
-    line = text + sizeof(HEAD) - 1;
-    if (strncmp(line, key, key_bytes) != 0 || line[key_bytes] != '\n')
-        return "it belongs to another device, driver or version";
-    text[body] = '\0';
-    for (line += key_bytes + 1; *line; line = next) {
-        next = strchr(line, '\n');
-        if (!next)
-            break;
-        *next++ = '\0';
-        take_line(engine, line, entries);
-    }
-    return NULL;
-}
-
 void hg_trust_file_read(const hg_engine *engine, hg_trust_entry *entries)
 {
-    char key[2 * LINE_BYTES_MAX];
-    char *path = NULL;
-    char *text = NULL;
-    FILE *file = NULL;
-    const char *why = NULL;
-
-    if (!engine->cache_dir)
-        return;
-    make_key(engine, key);
-    path = make_path(engine, key);
-    file = path ? hg_os_open_regular(path) : NULL;
-    if (path && !file && errno != ENOENT)
-        why = "it cannot be opened as a regular file";
-    text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
-    if (text) {
-        const size_t bytes = fread(text, 1, FILE_BYTES_MAX, file);
-
-        text[bytes] = '\0';
-        why = bytes == FILE_BYTES_MAX ? "it is too long"
-                                      : take_text(engine, text, bytes, key, entries);
-    }
-    if (why)
-        hg_say(&engine->log, HG_LOG_INFO, "%s: not used, %s: kernels are checked again", path, why);
-    if (file)
-        (void)fclose(file);
-    free(text);
-    free(path);
+    hg_kept_read(engine, &kept, take_line, &(checks){engine, entries});
 }
 
-/* ---- writing ---- */
-
-typedef struct text_buffer {
-    char *text; /* FILE_BYTES_MAX */
-    size_t bytes;
-    int full;
-} text_buffer;
-
-static void put(text_buffer *out, const char *format, ...) HG_PRINTF(2, 3);
-
-static void put(text_buffer *out, const char *format, ...)
+static void put_entries(void *user, hg_kept_text *out)
 {
-    const size_t room = FILE_BYTES_MAX - out->bytes;
-    va_list list;
-    int length;
+    const checks *c = user;
+    const hg_trust_entry *entries = c->entries;
 
-    va_start(list, format);
-    length = vsnprintf(out->text + out->bytes, room, format, list);
-    va_end(list);
-    if (length < 0 || (size_t)length >= room)
-        out->full = 1;
-    else
-        out->bytes += (size_t)length;
-}
-
-static void put_entries(const hg_engine *engine, const char *key, const hg_trust_entry *entries,
-                        text_buffer *out)
-{
-    put(out, "%s%s\n", HEAD, key);
     for (uint32_t v = 0; v < hg_variant_count; v++) {
         const hg_variant *variant = &hg_variants[v];
         const int passed = entries[v].state == HG_TRUST_PASSED;
 
         if (entries[v].state == HG_TRUST_UNKNOWN || entries[v].refused)
             continue;
-        put(out, "%s %s %s %016" PRIx64 " %s%s\n", hg_kernels[variant->kernel].name,
-            hg_tier_name(variant->tier), hg_dtype_name(variant->dtype), hash_of(engine, variant),
-            passed ? "pass" : "fail ", passed ? "" : entries[v].why);
+        hg_kept_put(out, "%s %s %s %016" PRIx64 " %s%s\n", hg_kernels[variant->kernel].name,
+                    hg_tier_name(variant->tier), hg_dtype_name(variant->dtype),
+                    hg_kept_hash(c->engine, variant), passed ? "pass" : "fail ",
+                    passed ? "" : entries[v].why);
     }
-    put(out, "end %016" PRIx64 "\n", hash_bytes(HASH_START, out->text, out->bytes));
-}
-
-/* Whole or not at all: a temporary name, then the real one. */
-static int write_file(const char *path, const char *text, size_t bytes)
-{
-    static const char ending[] = ".XXXXXX";
-    const size_t path_bytes = strlen(path);
-    char *temporary = malloc(path_bytes + sizeof(ending));
-    int failed = -1;
-    int fd;
-
-    if (!temporary)
-        return -1;
-    (void)snprintf(temporary, path_bytes + sizeof(ending), "%s%s", path, ending);
-    fd = mkstemp(temporary);
-    if (fd >= 0) {
-        failed = write(fd, text, bytes) == (ssize_t)bytes ? 0 : -1;
-        if (close(fd) != 0)
-            failed = -1;
-        if (failed == 0)
-            failed = rename(temporary, path);
-        if (failed != 0)
-            (void)unlink(temporary);
-    }
-    free(temporary);
-    return failed;
 }
 
 void hg_trust_file_write(const hg_engine *engine, hg_trust_entry *entries)
 {
-    text_buffer out = {0};
-    char key[2 * LINE_BYTES_MAX];
-    char *path = NULL;
-
-    if (!engine->cache_dir)
-        return;
     /* What another program found in the meantime is kept. */
     hg_trust_file_read(engine, entries);
-    make_key(engine, key);
-    path = make_path(engine, key);
-    out.text = malloc(FILE_BYTES_MAX);
-    if (path && out.text) {
-        put_entries(engine, key, entries, &out);
-        /* The folder itself is made, the ones above it are the caller's. */
-        if (out.full || (mkdir(engine->cache_dir, 0700) != 0 && errno != EEXIST) ||
-            write_file(path, out.text, out.bytes) != 0)
-            hg_say(&engine->log, HG_LOG_INFO, "%s: verdicts on kernels cannot be kept there",
-                   engine->cache_dir);
-    }
-    free(out.text);
-    free(path);
+    hg_kept_write(engine, &kept, put_entries, &(checks){engine, entries});
 }
