@@ -21,6 +21,13 @@ typedef struct hg_plan hg_plan;
 /* Everything that a choice rests on, as data; made by enumerate, or by a test out of thin air. */
 typedef hg_device_info hg_snapshot;
 
+/* A choice among variants and tile numbers that was measured (tune.c). */
+typedef struct hg_tuned {
+    uint32_t is_set;
+    hg_tier tier;
+    uint32_t spec[HG_SPEC_MAX];
+} hg_tuned;
+
 /* What was decided before the device is opened; backends obey it. Pure function of a snapshot and
  * options (plan.c). */
 struct hg_plan {
@@ -32,6 +39,7 @@ struct hg_plan {
     hg_tier tier;
     /* Variants that failed their check on this device (trust.c), a bit per hg_dtype. */
     uint8_t demoted[HG_KERNEL_COUNT][HG_TIER_COUNT];
+    hg_tuned tuned[HG_KERNEL_COUNT][HG_DTYPE_COUNT];
     uint32_t reference_text; /* reference backend: 1 = column `text`, 0 = column `ref` */
     uint32_t threads;
     uint32_t validate;

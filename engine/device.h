@@ -34,6 +34,7 @@ struct hg_engine {
     hg_pool_threads *pool;   /* for uploads and compiling, made on first use */
     uint8_t prepared[HG_KERNEL_COUNT][HG_TIER_COUNT]; /* compiled ahead, a bit per hg_dtype */
     uint64_t surroundings;  /* hash of hg_engine_params.surroundings; 0: none */
+    struct hg_tuner *tuner; /* NULL: nothing is measured */
     struct hg_trust *trust; /* NULL: every kernel is trusted; has a lock of its own */
 };
 

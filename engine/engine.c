@@ -7,6 +7,7 @@
 #include "hazard.h"
 #include "params.h"
 #include "trust.h"
+#include "tune.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,7 @@ hg_result hg_engine_create(const hg_engine_params *theirs, hg_engine **out)
     /* The reference is what others are judged by. */
     if (!params->trust && engine->plan.device.backend != HG_BACKEND_REFERENCE)
         HG_TRY(hg_trust_create(engine, &engine->trust));
+    HG_TRY(hg_tuner_create(engine, params->tune, &engine->tuner));
     *out = engine;
     engine = NULL;
 out:
@@ -188,6 +190,7 @@ void hg_engine_destroy(hg_engine **engine)
     if (e->dev)
         e->backend->close(&e->dev);
     hg_trust_free(&e->trust);
+    hg_tuner_free(&e->tuner);
     hg_pool_free(&e->pool);
     hg_tracker_free(&e->tracker);
     pthread_mutex_destroy(&e->lock);

@@ -142,6 +142,24 @@ void hg_matrix_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spe
         plan->precision == HG_PRECISION_FAST ? HG_MATRIX_PARTS_FAST : HG_MATRIX_PARTS_FP32, spec);
 }
 
+int hg_matrix_other(const hg_plan *plan, const hg_variant *variant, uint32_t i,
+                    uint32_t spec[HG_SPEC_MAX])
+{
+    const uint32_t width = pick_width(plan);
+
+    for (uint32_t s = 0; width && s < plan->device.matrix_count && s < HG_MATRIX_SHAPES_MAX; s++) {
+        const hg_matrix_shape *shape = &plan->device.matrix[s];
+
+        if (!fits(plan, shape, width) || i-- > 0)
+            continue;
+        set(variant, "M", shape->m, spec);
+        set(variant, "N", shape->n, spec);
+        set(variant, "K", shape->k, spec);
+        return 1;
+    }
+    return 0;
+}
+
 int hg_matrix_is_fast(const hg_variant *variant, const uint32_t *spec)
 {
     for (uint32_t i = 0; i < variant->spec_count; i++)

@@ -18,6 +18,11 @@ const char *hg_matrix_lacks(const hg_plan *plan);
 /* The numbers of a T2 variant on this device; the table's where it has none for it. */
 void hg_matrix_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spec[HG_SPEC_MAX]);
 
+/* The device's matrix shape number i of those that the kernel can be made of, into the numbers of a
+ * T2 variant; 0: there are no more. */
+int hg_matrix_other(const hg_plan *plan, const hg_variant *variant, uint32_t i,
+                    uint32_t spec[HG_SPEC_MAX]);
+
 /* 1: these numbers give one part, 11 bits of an activation. */
 int hg_matrix_is_fast(const hg_variant *variant, const uint32_t *spec);
 

@@ -148,6 +148,14 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
      * processors, then what asks for nothing but invocations. */
     static const hg_tier best_first[] = {HG_TIER_TC, HG_TIER_T2,  HG_TIER_T0V,
                                          HG_TIER_T1, HG_TIER_T0C, HG_TIER_T0};
+    const hg_tuned *tuned = &plan->tuned[kernel][dtype];
+
+    if (tuned->is_set) {
+        const hg_variant *variant = hg_variant_find(kernel, tuned->tier, dtype);
+
+        if (variant && !hg_plan_refuses(plan, variant))
+            return variant;
+    }
 
     for (size_t i = 0; i < sizeof(best_first) / sizeof(best_first[0]); i++) {
         const hg_variant *variant = hg_variant_find(kernel, best_first[i], dtype);
@@ -187,6 +195,12 @@ static void narrow(const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
 
 void hg_plan_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spec[HG_SPEC_MAX])
 {
+    const hg_tuned *tuned = &plan->tuned[variant->kernel][variant->dtype];
+
+    if (tuned->is_set && tuned->tier == variant->tier) {
+        memcpy(spec, tuned->spec, sizeof(tuned->spec));
+        return;
+    }
     for (uint32_t i = 0; i < HG_SPEC_MAX; i++)
         spec[i] = i < variant->spec_count ? variant->spec_default[i] : 0;
     if (variant->tier == HG_TIER_T2)

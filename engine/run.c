@@ -12,6 +12,7 @@
 #include "prepare.h"
 #include "tap.h"
 #include "trust.h"
+#include "tune.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -244,7 +245,9 @@ hg_result hg_engine_run(hg_engine *engine, const hg_oplist *list, const hg_run_p
 
     if (list->failed != HG_OK)
         return hg_fail(&engine->log, list->failed, "no memory for a list of operations");
-    res = hg_prepare_list(engine, list, r.params);
+    res = hg_tune_list(engine, list, r.params);
+    if (res == HG_OK)
+        res = hg_prepare_list(engine, list, r.params);
     if (res == HG_OK)
         res = hg_trust_ready(engine, list, r.params);
     if (res != HG_OK)

@@ -6,6 +6,9 @@
 #include "page.h"
 #include "weight.h"
 #include "subgroup.h"
+/* A constant of the pipeline, so that it can be measured: no array hangs on it. Even. */
+#undef COLS
+layout(constant_id = 0) const uint COLS = 4u;
 layout(std430, set = 0, binding = BIND_x) readonly restrict buffer four_x_block
 {
     vec4 four_x[];

@@ -55,6 +55,7 @@ typedef enum hg_option_id {
     HG_OPTION_EXACT,
     HG_OPTION_LIMITS,
     HG_OPTION_REPACK,
+    HG_OPTION_TUNE,
     HG_OPTION_THREADS,
     HG_OPTION_VALIDATE,
     HG_OPTION_JSON,

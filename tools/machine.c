@@ -126,6 +126,19 @@ hg_result hg_machine_choose(const hg_args *args, const char *value, hg_machine_c
     return HG_OK;
 }
 
+/* Commands that judge a device take the table's choice, which is the same from run to run. */
+static hg_result read_tune(const hg_args *args, hg_tune *out)
+{
+    static const char *const names[] = {
+        [HG_TUNE_AUTO] = "auto", [HG_TUNE_OFF] = "off", [HG_TUNE_QUICK] = "quick"};
+    uint32_t choice =
+        hg_args_takes(args->command, HG_OPTION_TUNE) ? (uint32_t)HG_TUNE_AUTO : HG_TUNE_OFF;
+    const hg_result res = hg_args_choice(args, HG_OPTION_TUNE, names, 3, &choice);
+
+    *out = (hg_tune)choice;
+    return res;
+}
+
 hg_result hg_machine_engine(hg_app *app, const hg_machine_choice *choice, const hg_log *log,
                             hg_engine **out)
 {
@@ -136,6 +149,7 @@ hg_result hg_machine_engine(hg_app *app, const hg_machine_choice *choice, const 
 
     *out = NULL;
     HG_TRY(hg_args_number(app->args, HG_OPTION_THREADS, 1, 1024, &threads));
+    HG_TRY(read_tune(app->args, &params.tune));
     params.surroundings = hg_surroundings_key(surroundings);
     params.selector = choice->selector;
     params.trust = choice->trust != 0;

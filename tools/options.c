@@ -130,6 +130,10 @@ static const hg_option table[HG_OPTION_COUNT] = {
          "weights side by side on processors under OpenCL: auto, always, or never "
          "(in rows, PoCL reads them in the file itself); default: auto, by the work",
          0},
+    [HG_OPTION_TUNE] = {"tune", "auto|off|quick",
+                        "measure ways to compute before they are first used (2 s, kept): auto: not "
+                        "on processors (default)",
+                        0},
     [HG_OPTION_THREADS] = {"threads", "N",
                            "threads of the reference device (default: one per processor)", 0},
     [HG_OPTION_VALIDATE] =

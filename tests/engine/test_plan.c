@@ -442,6 +442,43 @@ static void runs_fast_where_it_can(void **state)
     assert_non_null(strstr(said.text, "another tier was asked for"));
 }
 
+/* What was measured comes first, as long as the variant may be used at all. */
+static void takes_what_was_measured(void **state)
+{
+    const hg_snapshot d = matrix_device("NVIDIA", 0x10de, 32, nvidia, 5);
+    const hg_engine_params params = {0};
+    hg_tuned *tuned;
+    hg_plan plan;
+    const hg_variant *own, *variant;
+    uint32_t spec[HG_SPEC_MAX];
+
+    (void)state;
+    assert_int_equal(hg_plan_make(&d, &params, &plan), HG_OK);
+    own = hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16);
+    assert_int_equal(own->tier, HG_TIER_T2);
+    /* Every shape of float16 with sums of float32 is a choice, and no other. */
+    for (uint32_t i = 0; i < 3; i++) {
+        hg_plan_spec(&plan, own, spec);
+        assert_true(hg_matrix_other(&plan, own, i, spec));
+        assert_int_equal(spec[2], nvidia[i + 1].m);
+        assert_int_equal(spec[3], nvidia[i + 1].n);
+        assert_int_equal(spec[4], nvidia[i + 1].k);
+    }
+    assert_false(hg_matrix_other(&plan, own, 3, spec));
+    tuned = &plan.tuned[HG_KERNEL_matmul][HG_DTYPE_BF16];
+    *tuned = (hg_tuned){.is_set = 1, .tier = HG_TIER_T0, .spec = {4, 8}};
+    variant = hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16);
+    assert_int_equal(variant->tier, HG_TIER_T0);
+    hg_plan_spec(&plan, variant, spec);
+    assert_int_equal(spec[0], 4);
+    hg_plan_spec(&plan, own, spec); /* of another tier the numbers are its own */
+    assert_int_equal(spec[0], 64);
+    variant = hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_F16);
+    assert_int_equal(variant->tier, HG_TIER_T2);
+    plan.demoted[HG_KERNEL_matmul][HG_TIER_T0] |= 1u << HG_DTYPE_BF16;
+    assert_ptr_equal(hg_plan_variant(&plan, HG_KERNEL_matmul, HG_DTYPE_BF16), own);
+}
+
 static void refuses_what_is_not_there(void **state)
 {
     hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_CPU, "poor");
@@ -470,6 +507,7 @@ int main(void)
         cmocka_unit_test(takes_the_shape_that_a_device_has),
         cmocka_unit_test(leaves_matrices_out),
         cmocka_unit_test(runs_fast_where_it_can),
+        cmocka_unit_test(takes_what_was_measured),
         cmocka_unit_test(refuses_what_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

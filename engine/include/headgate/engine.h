@@ -133,6 +133,13 @@ HG_API hg_result hg_device_select(const hg_log *log, const hg_device_info *devic
 
 typedef struct hg_engine hg_engine;
 
+/* Whether ways to compute matmul and matvec (tiers, tile numbers) are measured at the model's
+ * shapes before first use, within 2 s for all; the choice is kept in cache_dir by device, driver
+ * and version. OFF: the table's choice. AUTO: as QUICK, but OFF on processors, where the table's
+ * numbers were found. Results of precision exact do not depend on it; others stay within their
+ * bounds. */
+typedef enum hg_tune { HG_TUNE_AUTO = 0, HG_TUNE_OFF = 1, HG_TUNE_QUICK = 2 } hg_tune;
+
 typedef struct hg_engine_params {
     uint32_t struct_size;
     const char *selector; /* as above; NULL: default device */
@@ -158,6 +165,7 @@ typedef struct hg_engine_params {
     /* Whatever else changes what the driver does, such as variables of its compiler: answers are
      * kept for these alone. NULL: nothing. */
     const char *surroundings;
+    hg_tune tune;
 } hg_engine_params;
 
 /* params NULL: all defaults. */
