@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # cmake -D SOURCE=file -D OUTPUT=file -D FOLDERS=a|b -P embed.cmake
-# A source with its includes put in their place and without comments, as the bytes of a C string.
+# A source with its includes put in their place and without comments and layout, as the bytes of a C string.
 string(REPLACE "|" ";" FOLDERS "${FOLDERS}")
 
 # Sets `expanded`. Text with brackets or semicolons is never treated as a list.
@@ -28,7 +28,10 @@ endfunction()
 
 expand(${SOURCE})
 string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" expanded "${expanded}")
-string(REGEX REPLACE "[ \t]+\n" "\n" expanded "${expanded}")
+# Layout is for readers of the sources: a quarter of the bytes.
+string(REGEX REPLACE "[ \t]+" " " expanded "${expanded}")
+string(REGEX REPLACE " \n" "\n" expanded "${expanded}")
+string(REGEX REPLACE "\n " "\n" expanded "${expanded}")
 string(REGEX REPLACE "\n\n+" "\n" expanded "${expanded}")
 string(HEX "${expanded}" bytes)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")

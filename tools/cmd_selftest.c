@@ -61,7 +61,7 @@ out:
 
 static hg_result print_line(hg_output *output, uint32_t width, const hg_selftest_line *line)
 {
-    enum { VERDICT_AT = 43 };
+    enum { VERDICT_AT = 46 };
     char shapes[32] = "-", runs[16] = "-", text[400];
     hg_result res;
 
@@ -71,7 +71,7 @@ static hg_result print_line(hg_output *output, uint32_t width, const hg_selftest
     }
     snprintf(text, sizeof(text), "%s%s%s", hg_selftest_state_name(line), *line->first ? ": " : "",
              line->first);
-    res = hg_output_format(output, "  %-12s  %-4s  %-5s  %-6s  %4s  ", line->kernel, line->tier,
+    res = hg_output_format(output, "  %-15s  %-4s  %-5s  %-6s  %4s  ", line->kernel, line->tier,
                            line->dtype, shapes, runs);
     return res == HG_OK ? hg_paragraph_print(output, width, VERDICT_AT, VERDICT_AT, text) : res;
 }
@@ -93,7 +93,7 @@ static hg_result print_side(hg_output *output, const hg_selftest_side *side)
     /* Tables for people: 80 columns where what drivers say allows it. */
     HG_TRY(hg_paragraph_print(output, width < 80 ? width : 80, at, 0, text));
     if (tally->count > 0)
-        HG_TRY(hg_output_text(output, "  KERNEL        TIER  TYPE   SHAPES  RUNS  VERDICT\n"));
+        HG_TRY(hg_output_text(output, "  KERNEL           TIER  TYPE   SHAPES  RUNS  VERDICT\n"));
     for (uint32_t i = 0; i < tally->count; i++)
         HG_TRY(print_line(output, width, &tally->lines[i]));
     if (*side->failure) {
@@ -153,7 +153,8 @@ static hg_result print_verdict(const test_job *job)
     }
     if (tables)
         HG_TRY(hg_output_text(output, "TIER: T0 is portable; T0C and T0V give the same bytes, "
-                                      "made for processors; T2 has matrix units.\n"));
+                                      "made for processors.\nTC has vectors for OpenCL on "
+                                      "processors, T1 has subgroups, T2 matrix units.\n"));
     if (bad == 0)
         return hg_output_format(output, "all kernels pass on %u device%s\n", job->side_count,
                                 job->side_count == 1 ? "" : "s");
