@@ -6,13 +6,16 @@
 
 #include <string.h>
 
-/* What the kernels are written for (shaders/matmul_coop.comp). */
+/* What the kernels are written for (shaders/matmul_coop.comp, attention_coop.comp). */
 enum {
     THREADS = 128,
-    TILE = 64,         /* rows and columns of a work-group */
-    STEP = 32,         /* elements of K in shared memory at a time */
-    LINE_BYTES = 80,   /* that a row of them takes, with padding */
-    NOTE_BYTES = 4 * 4 /* words beside each row */
+    TILE = 64,          /* rows and columns of a work-group; keys of a block */
+    TOKENS = 32,        /* of a work-group in attention */
+    STEP = 32,          /* elements of a sum in shared memory at a time */
+    LINE_BYTES = 80,    /* that a row of them takes in matmul, with padding */
+    KEYS_BYTES = 144,   /* likewise of the keys of a block */
+    NOTE_BYTES = 4 * 4, /* words beside each row of a tile */
+    TOKEN_BYTES = 4 * 8 /* beside each token */
 };
 
 /* Drivers whose matrices are listed but of no use, by what can be read from a device. The rule is
@@ -52,19 +55,32 @@ static uint32_t sub_rows(uint32_t subgroups)
     return subgroups >= 16 ? 4 : subgroups >= 4 ? 2 : 1;
 }
 
-/* 1: the kernel can be made of this shape at this width. */
+static uint64_t matmul_bytes(const hg_matrix_shape *shape, uint32_t subgroups)
+{
+    return (HG_MATRIX_PARTS_FP32 + 1) * TILE * LINE_BYTES +
+           (uint64_t)subgroups * shape->m * shape->n * 4 + 2 * TILE * NOTE_BYTES + 4;
+}
+
+static uint64_t attention_bytes(void)
+{
+    return 2 * (TOKENS + STEP) * KEYS_BYTES + TOKENS * TILE * 4 + TILE * 8 + TOKENS * TOKEN_BYTES +
+           THREADS * 4;
+}
+
+/* 1: the kernels can be made of this shape at this width. */
 static int fits(const hg_plan *plan, const hg_matrix_shape *shape, uint32_t width)
 {
     const uint32_t subgroups = THREADS / width;
     const uint32_t down = sub_rows(subgroups), across = subgroups / down;
-    const uint32_t bytes = (HG_MATRIX_PARTS_FP32 + 1) * TILE * LINE_BYTES +
-                           subgroups * shape->m * shape->n * 4 + 2 * TILE * NOTE_BYTES + 4;
+    const uint32_t tile = TILE, tokens = TOKENS, step = STEP;
 
-    if (shape->operands != HG_MATRIX_F16 || shape->sums != HG_MATRIX_F32)
+    if (shape->operands != HG_MATRIX_F16 || shape->sums != HG_MATRIX_F32 || !shape->m ||
+        !shape->n || !shape->k)
         return 0;
-    return shape->m && shape->n && shape->k && TILE % (shape->m * down) == 0 &&
-           TILE % (shape->n * across) == 0 && STEP % shape->k == 0 &&
-           bytes <= plan->limits.shared_bytes;
+    return tile % (shape->m * down) == 0 && tile % (shape->n * across) == 0 &&
+           tokens % shape->m == 0 && tokens / shape->m * (tile / shape->n) % subgroups == 0 &&
+           step % shape->k == 0 && matmul_bytes(shape, subgroups) <= plan->limits.shared_bytes &&
+           attention_bytes() <= plan->limits.shared_bytes;
 }
 
 /* The driver's own width, or one that may be asked for; 0: none that divides a work-group. */
@@ -138,8 +154,10 @@ void hg_matrix_spec(const hg_plan *plan, const hg_variant *variant, uint32_t spe
     set(variant, "N", shape->n, spec);
     set(variant, "K", shape->k, spec);
     set(variant, "WIDTH", width, spec);
-    set(variant, "PARTS",
-        plan->precision == HG_PRECISION_FAST ? HG_MATRIX_PARTS_FAST : HG_MATRIX_PARTS_FP32, spec);
+    /* Attention has no such number: scores are exponents, 11 bits of them would be seen in every
+     * probability. */
+    if (plan->precision == HG_PRECISION_FAST)
+        set(variant, "PARTS", HG_MATRIX_PARTS_FAST, spec);
 }
 
 int hg_matrix_other(const hg_plan *plan, const hg_variant *variant, uint32_t i,

@@ -166,6 +166,17 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
     return NULL;
 }
 
+uint32_t hg_plan_slice_tokens(const hg_plan *plan)
+{
+    enum { TILE_TOKENS = 32 }; /* of T2's attention, which is made for whole tiles of them */
+    const hg_variant *slice = hg_plan_variant(plan, HG_KERNEL_attention_slice, HG_DTYPE_NONE);
+    const hg_variant *whole = hg_plan_variant(plan, HG_KERNEL_attention, HG_DTYPE_NONE);
+
+    if (!slice || slice->tier != HG_TIER_T1)
+        return 0;
+    return whole && whole->tier == HG_TIER_T2 ? TILE_TOKENS - 1 : UINT32_MAX;
+}
+
 int hg_plan_wraps(const hg_plan *plan)
 {
     const hg_device_info *device = &plan->device;

@@ -371,7 +371,7 @@ void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
                              gated ? a->gates : none};
     hg_op *op;
 
-    if (s->slice_rows) {
+    if (pen->tokens <= s->slice_tokens) {
         attention_in_slices(pen, gated, stage);
         return;
     }

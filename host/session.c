@@ -85,24 +85,30 @@ static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, in
     return total;
 }
 
+static uint32_t slice_tokens(const hg_model *model)
+{
+    hg_engine *e = model->engine;
+    uint32_t tokens;
+
+    pthread_mutex_lock(&e->lock); /* a run of another thread may demote */
+    tokens = hg_plan_slice_tokens(&e->plan);
+    pthread_mutex_unlock(&e->lock);
+    return tokens;
+}
+
 /* Rows of slices of a session of this size; 0: attention is one kernel, because the device has no
  * better one for slices, or one token's would not fit. */
 static uint64_t slice_rows(const hg_model *model, uint64_t tokens, uint64_t piece)
 {
-    hg_engine *e = model->engine;
+    const hg_engine *e = model->engine;
     const uint64_t row = (uint64_t)model->config.heads * model->config.head_dim * 4;
     const uint64_t most = e->plan.limits.binding_bytes < e->plan.limits.alloc_bytes
                               ? e->plan.limits.binding_bytes
                               : e->plan.limits.alloc_bytes;
     const uint64_t slices = (tokens + 63) / 64;
-    const hg_variant *variant;
-    uint64_t rows = slices * piece;
+    const uint32_t most_tokens = slice_tokens(model);
+    uint64_t rows = slices * (piece < most_tokens ? piece : most_tokens);
 
-    pthread_mutex_lock(&e->lock); /* a run of another thread may demote */
-    variant = hg_plan_variant(&e->plan, HG_KERNEL_attention_slice, HG_DTYPE_NONE);
-    pthread_mutex_unlock(&e->lock);
-    if (!variant || variant->tier != HG_TIER_T1)
-        return 0;
     if (rows > SLICE_ROWS)
         rows = slices > SLICE_ROWS ? slices : SLICE_ROWS;
     return rows * row <= most ? rows : 0;
@@ -210,6 +216,7 @@ static hg_result create_slices(hg_session *s)
     s->slice_rows = (uint32_t)slice_rows(s->model, s->max_tokens, s->piece);
     if (s->slice_rows == 0)
         return HG_OK;
+    s->slice_tokens = slice_tokens(s->model);
     HG_TRY(hg_buffer_create(s->engine, HG_MEM_SCRATCH,
                             s->slice_rows * heads * s->model->config.head_dim * 4,
                             "attention.slices", &s->slice_part));

@@ -56,6 +56,7 @@ GRID(elements_split_q_gate, split_q_gate,
      (uint64_t)p->tokens * p->heads * ((uint64_t)p->head_dim + p->gate_dim))
 GRID(rows_norm_rope, norm_rope, (uint64_t)p->tokens * p->heads)
 GRID(rows_rope_heads, rope_heads, (uint64_t)p->tokens * p->heads)
+GRID(tiles_attention, attention, divide_up(p->tokens, spec[0]) * p->heads * threads)
 GRID(rows_attention, attention, (uint64_t)p->tokens * p->heads)
 GRID(slices_attention_slice, attention_slice, (uint64_t)p->slices * p->tokens * p->heads)
 GRID(elements_attention_merge, attention_merge, (uint64_t)p->tokens * p->heads * p->head_dim)

@@ -54,12 +54,14 @@ shared uint grown;
 #define ONE 0x3f800000u
 #define SUM coopmat<float, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator>
 
-/* To 11 bits, to the nearest, ties to even: a float16 if it is in range, so that converting it rounds nothing. */
-FN top_part(float value)
+/* To 11 bits, to the nearest, ties to even. Nothing where float16 would have fewer (below 2^-14) and another part
+ * follows: that has them. So converting to float16 rounds the last part alone, and only there. */
+FN top_part(float value, bool is_last)
 {
     uint bits = AU(value);
+    uint rounded = (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u;
 
-    return AF((bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u);
+    return AF(is_last || (bits & 0x7fffffffu) >= 0x38800000u ? rounded : 0u);
 }
 
 uint size_bits(vec2 pair)
@@ -205,7 +207,8 @@ void choose_power(uint line)
             vec2 value = held_x[i] * power;
 
             [[unroll]] for (uint p = 0u; p < PARTS; p++) {
-                vec2 top = vec2(top_part(value.x), top_part(value.y));
+                bool is_last = p + 1u == PARTS;
+                vec2 top = vec2(top_part(value.x, is_last), top_part(value.y, is_last));
 
                 x_parts[(p * ROWS + line) * PITCH + pair] = f16vec2(top);
                 value = value - top; /* exact */

@@ -310,6 +310,9 @@ const hg_shape hg_shapes[] = {
     {ROW(attention_merge, "nasty", NASTY, .tokens = 3, .heads = 3, .head_dim = 16, .slices = 9),
      .quick = 1},
     {ROW(attention_merge, "edge", EDGE, .tokens = 3, .heads = 2, .head_dim = 16, .slices = 4)},
+    {ROW(attention, "a long batch", NORMAL, .tokens = 77, HEADS(4, 2, 72), .gate_dim = 72,
+         .window = 90, .scale = 0.12f, .gate = 1, .flags = 1),
+     .rows = HG_ROWS_MANY, .start = 100},
 };
 /* clang-format on */
 

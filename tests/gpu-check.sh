@@ -91,7 +91,7 @@ for device in $devices; do
         step "hash-$n-$name" 60 "$bin/headgate" exact-hash "tools/samples/$name" --samples tools/samples --device "$device" --check --json
         [ ! -s "$work/hash-$n-$name.out" ] || { printf ',' && cat "$work/hash-$n-$name.out"; } >>"$work/hashes"
     done
-    # Matrix products, where the device has them (else skipped).
+    # Products and attention with matrices, where the device has them (else skipped).
     for precision in fp32 fast; do
         step "kernels-matrix-$n-$precision" 60 "$bin/test_kernels" --device "$device" --tier T2 --precision "$precision"
     done

@@ -21,6 +21,7 @@ is devices.1.verdict 'same within rounding'
 ok 'products by T2' grep -q '"tier": "T2"' "$work/out"
 code 0 selftest --quick --device "$selector/T2@fp32"
 prints '^ *matmul +T2 +bf16 .*pass'
+prints '^ *attention +T2 .*pass'
 code 0 selftest --quick --device "$selector/T2@fast" --json
 is devices.0.precision fast
 

@@ -347,6 +347,15 @@ static void expect_matrix(hg_snapshot *d, const char *tier, hg_precision precisi
     assert_int_equal(v->spec_count, 7);
     assert_memory_equal(spec, numbers, 7 * sizeof(*spec));
     assert_int_equal(hg_matrix_is_fast(v, spec), precision == HG_PRECISION_FAST);
+    /* Attention: ROWS M N K WIDTH, whatever the precision. */
+    v = hg_plan_variant(&plan, HG_KERNEL_attention, HG_DTYPE_NONE);
+    assert_non_null(v);
+    assert_int_equal(v->tier, HG_TIER_T2);
+    hg_plan_spec(&plan, v, spec);
+    assert_int_equal(v->spec_count, 5);
+    assert_int_equal(spec[0], 32);
+    assert_memory_equal(spec + 1, numbers + 2, 4 * sizeof(*spec));
+    assert_false(hg_matrix_is_fast(v, spec));
 }
 
 static void takes_the_shape_that_a_device_has(void **state)
@@ -367,6 +376,28 @@ static void takes_the_shape_that_a_device_has(void **state)
     d = matrix_device("llvmpipe", 0x10005, 8, llvmpipe, 1);
     d.type = HG_DEVICE_CPU;
     expect_matrix(&d, "T2", HG_PRECISION_FP32, (const uint32_t[]){64, 64, 8, 8, 8, 8, 2});
+}
+
+/* Few tokens are cut along their keys; whole tiles of them go to the matrices, where there are any.
+ */
+static void cuts_attention_of_few_tokens(void **state)
+{
+    const hg_engine_params exact = {.precision = HG_PRECISION_EXACT};
+    const hg_engine_params t2 = {.tier = "T2"};
+    const hg_engine_params off = {.limits = "coopmat=0"};
+    const hg_engine_params plain = {0};
+    const hg_snapshot d = matrix_device("NVIDIA", 0x10de, 32, nvidia, 5);
+    hg_plan plan;
+
+    (void)state;
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_equal(hg_plan_slice_tokens(&plan), 31);
+    assert_int_equal(hg_plan_make(&d, &off, &plan), HG_OK);
+    assert_int_equal(hg_plan_slice_tokens(&plan), UINT32_MAX);
+    assert_int_equal(hg_plan_make(&d, &exact, &plan), HG_OK);
+    assert_int_equal(hg_plan_slice_tokens(&plan), 0);
+    assert_int_equal(hg_plan_make(&d, &t2, &plan), HG_OK);
+    assert_int_equal(hg_plan_slice_tokens(&plan), 0);
 }
 
 static void expect_no_matrix(const hg_snapshot *d, const hg_engine_params *params,
@@ -505,6 +536,7 @@ int main(void)
         cmocka_unit_test(loads_wide_where_that_pays),
         cmocka_unit_test(folds_work_groups),
         cmocka_unit_test(takes_the_shape_that_a_device_has),
+        cmocka_unit_test(cuts_attention_of_few_tokens),
         cmocka_unit_test(leaves_matrices_out),
         cmocka_unit_test(runs_fast_where_it_can),
         cmocka_unit_test(takes_what_was_measured),

@@ -39,6 +39,7 @@ hg_test_entry(kernels_reference.ref ref 300 kernels test_kernels --device ref --
 hg_add_kernel_test(kernels_functions SOURCES kernels/test_functions.c LABELS kernels)
 hg_add_kernel_test(kernels_panel SOURCES kernels/test_panel.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
 hg_add_kernel_test(kernels_spirv SOURCES kernels/test_spirv.c $<TARGET_OBJECTS:hg_kernels> LABELS kernels)
+hg_add_command_test(kernels_matrix_shapes LABELS kernels COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/matrix_shapes.sh $<TARGET_FILE:test_kernels_spirv>)
 hg_add_kernel_test(kernels_text SOURCES kernels/test_text.c kernels/hashes.c ${PROJECT_SOURCE_DIR}/engine/trial.c
                    ${PROJECT_SOURCE_DIR}/engine/matrix.c $<TARGET_OBJECTS:hg_kernels>
                    LABELS kernels)

@@ -12,6 +12,7 @@
 #include "judge.h"
 #include "runner.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -155,6 +156,72 @@ static void test_variant(void **state)
     assert_true(shapes > 0); /* a kernel without a shape is not tested */
 }
 
+/* Values of keys from this one on are infinite, in the place of ordinary ones. */
+static void spoil_values(const hg_trial *call, uint32_t key)
+{
+    const struct hg_attention_params *p = &call->params.attention;
+    const uint32_t *rows = (const void *)hg_trial_bind(call, 4);
+    float *v = hg_trial_bind(call, 2);
+
+    for (uint64_t i = (uint64_t)(rows[2] + key) * p->kv_heads * p->head_dim; i < call->elements[2];
+         i++)
+        v[i] = i & 1u ? INFINITY : -INFINITY;
+}
+
+/* How far the outputs of the first tokens are from those of another run; NaN: infinitely. */
+static double farthest(const hg_trial *call, uint32_t tokens)
+{
+    const uint64_t count =
+        (uint64_t)tokens * call->params.attention.heads * call->params.attention.head_dim;
+    const float *a = (const void *)(self.text + call->offset_bytes[5]);
+    const float *b = (const void *)(self.after + call->offset_bytes[5]);
+    double most = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const double apart = fabs((double)a[i] - (double)b[i]);
+
+        most = apart <= most ? most : isnan(apart) ? (double)INFINITY : apart;
+    }
+    return most;
+}
+
+/* What a token does not see yet has no part in its sum, not even as 0 times infinity. */
+static void test_later_values_do_not_show(void **state)
+{
+    const hg_shape *shape = hg_shapes;
+    uint32_t tried = 0;
+
+    (void)state;
+    while (strcmp(shape->name, "attention 130 tokens") != 0)
+        shape++;
+    for (uint32_t v = 0; v < hg_variant_count; v++) {
+        hg_variant variant = hg_variants[v];
+        uint32_t spec[HG_SPEC_MAX];
+        hg_trial call;
+
+        if (variant.kernel != HG_KERNEL_attention ||
+            (self.tier && strcmp(hg_tier_name(variant.tier), self.tier) != 0) ||
+            hg_plan_refuses(&self.runner.engine->plan, &variant))
+            continue;
+        if (self.words)
+            replace_words(&variant);
+        hg_plan_spec(&self.runner.engine->plan, &variant, spec);
+        assert_true(hg_trial_make(&call, &variant, shape, spec));
+        assert_int_equal(hg_trial_run(&self.runner.room, &call, self.text, NULL), HG_OK);
+        spoil_values(&call, 41);
+        assert_int_equal(hg_trial_run(&self.runner.room, &call, self.after, NULL), HG_OK);
+        if (!(farthest(&call, 41) <= 2e-6))
+            fail_msg("%s: what later tokens hold moves earlier ones by %g",
+                     hg_tier_name(variant.tier), farthest(&call, 41));
+        if (farthest(&call, 130) <= 2e-6)
+            fail_msg("%s: infinite values do not show", hg_tier_name(variant.tier));
+        hg_trial_free(&call);
+        tried++;
+    }
+    if (!tried)
+        skip();
+}
+
 static void test_bounds_fit(void **state)
 {
     const uint32_t loose = hg_judge_bounds_fit();
@@ -197,7 +264,7 @@ static int run_group(void)
     static hg_variant variants[TESTS_MAX];
     size_t count = 0;
 
-    assert_true(hg_variant_count + 2 <= TESTS_MAX);
+    assert_true(hg_variant_count + 3 <= TESTS_MAX);
     for (uint32_t v = 0; v < hg_variant_count; v++) {
         const hg_variant *variant = &hg_variants[v];
         const char *name = hg_kernels[variant->kernel].name;
@@ -213,6 +280,7 @@ static int run_group(void)
             .name = names[count], .test_func = test_variant, .initial_state = &variants[count]};
         count++;
     }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_later_values_do_not_show);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_bounds_fit);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_validation_is_silent);
     return _cmocka_run_group_tests("kernels", tests, count, NULL, NULL);

@@ -3,6 +3,9 @@
  * The SPIR-V that ships, word by word: every float operation is NoContraction, nothing of free
  * precision or order is used, no capability beyond Shader is asked for (T0V: and 64-bit integers),
  * bindings and tile numbers are where the table says.
+ *
+ *   test_kernels_spirv [--write FOLDER]
+ * --write: the modules of tier T2 as files instead.
  */
 #include "kernel.h"
 
@@ -209,6 +212,27 @@ static void the_check_can_fail(void **state)
     assert_int_equal(seen, float_ops);
 }
 
+/* Of T2, whose numbers are chosen on the device: each can be given, by the index of its name. */
+static void matrix_modules_take_their_numbers(void **state)
+{
+    uint32_t modules = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < hg_variant_count; i++) {
+        const hg_variant *v = &hg_variants[i];
+        module m;
+
+        if (v->tier != HG_TIER_T2)
+            continue;
+        read_module(v, &m);
+        modules++;
+        assert_int_equal(m.threads, v->threads);
+        assert_int_equal(m.bindings, (1u << hg_kernels[v->kernel].bind_count) - 1);
+        assert_int_equal(m.spec_ids, (1u << v->spec_count) - 1);
+    }
+    assert_true(modules >= 3);
+}
+
 static void the_table_is_sound(void **state)
 {
     (void)state;
@@ -237,13 +261,39 @@ static void the_table_is_sound(void **state)
     }
 }
 
-int main(void)
+/* For tests/kernels/matrix_shapes.sh: FOLDER/KERNEL_TYPE.spv. */
+static int write_matrix_modules(const char *folder)
+{
+    for (uint32_t i = 0; i < hg_variant_count; i++) {
+        const hg_variant *v = &hg_variants[i];
+        char path[1024];
+        FILE *file;
+        int is_whole;
+
+        if (v->tier != HG_TIER_T2)
+            continue;
+        (void)snprintf(path, sizeof(path), "%s/%s_%s.spv", folder, hg_kernels[v->kernel].name,
+                       hg_dtype_name(v->dtype));
+        file = fopen(path, "wb");
+        if (!file)
+            return 1;
+        is_whole = fwrite(v->spirv, 1, v->spirv_bytes, file) == v->spirv_bytes;
+        if (fclose(file) != 0 || !is_whole)
+            return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_module_is_exact),
         cmocka_unit_test(the_check_can_fail),
+        cmocka_unit_test(matrix_modules_take_their_numbers),
         cmocka_unit_test(the_table_is_sound),
     };
 
+    if (argc == 3 && strcmp(argv[1], "--write") == 0)
+        return write_matrix_modules(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
