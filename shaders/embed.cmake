@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -D SOURCE=file -D OUTPUT=file -D FOLDERS=a|b -P embed.cmake
-# A source with its includes put in their place and without comments and layout, as the bytes of a C string.
+# A source with its includes put in their place and without comments, layout and page.h's parts for C and GLSL, as the bytes of a
+# C string.
 string(REPLACE "|" ";" FOLDERS "${FOLDERS}")
 
 # Sets `expanded`. Text with brackets or semicolons is never treated as a list.
@@ -33,6 +34,24 @@ string(REGEX REPLACE "[ \t]+" " " expanded "${expanded}")
 string(REGEX REPLACE " \n" "\n" expanded "${expanded}")
 string(REGEX REPLACE "\n " "\n" expanded "${expanded}")
 string(REGEX REPLACE "\n\n+" "\n" expanded "${expanded}")
+# Of page.h the part for OpenCL C alone.
+set(opencl_begins "#elif defined(__OPENCL_VERSION__)\n")
+string(FIND "${expanded}" "#if defined(HG_TEXT)\n" for_c)
+string(FIND "${expanded}" "${opencl_begins}" for_opencl)
+if(for_c LESS 0 OR for_opencl LESS for_c)
+  message(FATAL_ERROR "${SOURCE}: expected page.h with its parts for C, OpenCL C and GLSL, in this order")
+endif()
+string(LENGTH "${opencl_begins}" skipped)
+math(EXPR for_opencl "${for_opencl} + ${skipped}")
+string(SUBSTRING "${expanded}" 0 ${for_c} before)
+string(SUBSTRING "${expanded}" ${for_opencl} -1 rest)
+string(FIND "${rest}" "\n#else\n" for_glsl)
+string(SUBSTRING "${rest}" 0 ${for_glsl} opencl)
+string(SUBSTRING "${rest}" ${for_glsl} -1 rest)
+string(FIND "${rest}" "\n#endif\n" after)
+math(EXPR after "${after} + 7")
+string(SUBSTRING "${rest}" ${after} -1 rest)
+set(expanded "${before}${opencl}\n${rest}")
 string(HEX "${expanded}" bytes)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
 string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
