@@ -12,6 +12,7 @@
 #include "oplist.h"
 #include "plan.h"
 #include "reference/pool.h"
+#include "used.h"
 
 #include <pthread.h>
 
@@ -36,6 +37,9 @@ struct hg_engine {
     uint64_t surroundings;  /* hash of hg_engine_params.surroundings; 0: none */
     struct hg_tuner *tuner; /* NULL: nothing is measured */
     struct hg_trust *trust; /* NULL: every kernel is trusted; has a lock of its own */
+    hg_used used;           /* what ran */
+    hg_op_callback watcher; /* NULL: operations are not timed */
+    void *watcher_user;
 };
 
 /* Memory by role. HG_ERR_UNSUPPORTED above the device's largest allocation, HG_ERR_DEVICE_MEMORY

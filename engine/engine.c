@@ -192,6 +192,7 @@ void hg_engine_destroy(hg_engine **engine)
     hg_trust_free(&e->trust);
     hg_tuner_free(&e->tuner);
     hg_pool_free(&e->pool);
+    hg_used_free(&e->used);
     hg_tracker_free(&e->tracker);
     pthread_mutex_destroy(&e->lock);
     free(e->cache_dir);

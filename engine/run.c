@@ -13,6 +13,7 @@
 #include "tap.h"
 #include "trust.h"
 #include "tune.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,11 @@ typedef struct runner {
     const hg_oplist *ops;
     const hg_run_params *params;
     hg_list *list;       /* being recorded, or NULL */
+    hg_watch watch;      /* of its operations */
     double list_flops;   /* in it */
     double submit_flops; /* goal */
     uint64_t point;      /* of the submit in flight; 0: none */
+    hg_watch point_watch;
     uint64_t point_start_ns;
     double point_flops;
     uint64_t asked_ns; /* when progress was last told */
@@ -65,12 +68,12 @@ static hg_result order(runner *r, const hg_bind *binds, const uint8_t *access, u
     return HG_OK;
 }
 
-static hg_result record_dispatch(runner *r, const hg_op *op)
+static hg_result record_dispatch(runner *r, const hg_op *op, hg_watch_entry *entry)
 {
     hg_engine *e = r->engine;
     const hg_kernel *kernel = &hg_kernels[op->kernel];
     const hg_variant *variant = hg_plan_variant(&e->plan, op->kernel, op->dtype);
-    uint32_t spec[HG_SPEC_MAX] = {0};
+    uint32_t *const spec = entry->spec;
     uint8_t access[HG_BINDS_MAX];
     uint32_t groups[3] = {0, 1, 1};
     hg_pipe *pipe = NULL;
@@ -92,6 +95,10 @@ static hg_result record_dispatch(runner *r, const hg_op *op)
     HG_TRY(order(r, op->bind, access, op->bind_count));
     e->backend->dispatch(r->list, pipe, op->words, op->bind, op->bind_count, groups);
     e->counters.dispatches++;
+    entry->variant = variant;
+    entry->groups = groups[0] * groups[1] * groups[2];
+    if (hg_used_note(&e->used, variant, spec) != HG_OK)
+        res = hg_fail(&e->log, HG_ERR_HOST_MEMORY, "no memory to note what ran");
 out:
     return res;
 }
@@ -101,17 +108,19 @@ static hg_result record_op(runner *r, const hg_op *op)
     static const uint8_t copy_access[2] = {HG_ACCESS_W, HG_ACCESS_R};
     hg_engine *e = r->engine;
     const hg_cost cost = hg_op_cost(op);
+    hg_watch_entry entry = {.op = op};
     hg_result res = HG_OK;
 
     if (!r->list) {
         HG_TRY(e->backend->begin(e->dev, NULL, &r->list));
         r->list_flops = 0;
+        hg_watch_begin(e, r->list, &r->watch);
     }
     if (op->stage_count)
         e->backend->mark(r->list, op->stage[0].name, UINT32_MAX);
     switch (op->kind) {
     case HG_OP_DISPATCH:
-        HG_TRY(record_dispatch(r, op));
+        HG_TRY(record_dispatch(r, op, &entry));
         break;
     case HG_OP_COPY:
         HG_TRY(order(r, op->bind, copy_access, 2));
@@ -123,6 +132,7 @@ static hg_result record_op(runner *r, const hg_op *op)
         e->backend->fill(r->list, op->bind[0], op->words[0]);
         break;
     }
+    HG_TRY(hg_watch_note(e, r->list, &r->watch, &entry));
     r->list_flops += OP_FLOPS + cost.flops;
     e->counters.flops += cost.flops;
     e->counters.memory_bytes += cost.bytes;
@@ -134,11 +144,13 @@ out:
 static hg_result settle(runner *r)
 {
     hg_engine *e = r->engine;
+    const uint64_t point = r->point;
     hg_result res = HG_OK;
 
-    if (!r->point)
+    if (!point)
         return HG_OK;
-    res = e->backend->wait(e->dev, r->point, UINT64_MAX);
+    r->point = 0;
+    res = e->backend->wait(e->dev, point, UINT64_MAX);
     if (res == HG_OK) {
         const double ns = (double)(hg_os_clock_ns() - r->point_start_ns) + 1.0;
         double next = r->point_flops * GOAL_NS / ns;
@@ -148,8 +160,8 @@ static hg_result settle(runner *r)
         next = next > r->submit_flops * 4 ? r->submit_flops * 4 : next;
         next = next < SUBMIT_FLOPS_MIN ? SUBMIT_FLOPS_MIN : next;
         r->submit_flops = next > SUBMIT_FLOPS_MAX ? SUBMIT_FLOPS_MAX : next;
+        res = hg_watch_tell(e, point, &r->point_watch);
     }
-    r->point = 0;
     return res;
 }
 
@@ -174,6 +186,7 @@ static hg_result ask(runner *r)
 static hg_result flush(runner *r)
 {
     hg_engine *e = r->engine;
+    hg_watch watch;
     hg_result res = HG_OK;
 
     if (!r->list)
@@ -183,6 +196,9 @@ static hg_result flush(runner *r)
     r->point_flops = r->list_flops;
     HG_TRY(e->backend->submit(&r->list, NULL, 0, NULL, 0, &r->point));
     e->counters.submits++;
+    watch = r->point_watch; /* its room is used again */
+    r->point_watch = r->watch;
+    r->watch = watch;
     res = ask(r);
 out:
     return res;
@@ -218,7 +234,7 @@ static hg_result run_locked(runner *r)
             HG_TRY(ask(r));
         if (r->params->tap && op->stage_count)
             HG_TRY(tap(r, op));
-        else if (r->list_flops >= r->submit_flops)
+        else if (r->list_flops >= r->submit_flops || hg_watch_full(&r->watch))
             HG_TRY(flush(r));
     }
     HG_TRY(flush(r));
@@ -234,6 +250,8 @@ out:
     }
     r->engine->dev->magnitude = NULL;
     hg_tap_room_free(&r->room);
+    hg_watch_free(&r->watch);
+    hg_watch_free(&r->point_watch);
     return res;
 }
 

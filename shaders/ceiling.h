@@ -47,8 +47,12 @@
 #endif
 #define COLUMN_PACKS (WORDS / PACK)
 #define PACK_ZERO 0u
+#ifdef FP_FAST_FMAF
+#define PACK_FUSED(sum, a, b) sum = fma(sum, a, b)
+#else
 #define PACK_FUSED(sum, a, b) sum = mad(sum, a, b)
-#if 64 % WORDS
+#endif
+#if 128 % WORDS
 #define IF_OWNED(pack) if (pack < ROW_PACKS)
 #else
 #define IF_OWNED(pack)
@@ -86,8 +90,23 @@
 #define PACK_ST(x)                                                                                 \
     PACK_NUMBER(PACK_BITS(x) & ~PACK_SIGN(PACK_I((PACK_BITS(x) & 0x7fffffffu) - 0x26800000u) >> 31))
 
+/* Over the packs of an invocation. Written out for processors: an array that is indexed by a loop
+ * is memory to PoCL, and the chains wait for it. */
+#if defined(__OPENCL_VERSION__) && WORDS == 128
+#define PACK_AT(at, body)                                                                          \
+    {                                                                                              \
+        const uint c = at;                                                                         \
+        body                                                                                       \
+    }
+#define PACKS_LOW(body) PACK_AT(0u, body) PACK_AT(1u, body) PACK_AT(2u, body) PACK_AT(3u, body)
+#define PACKS_HIGH(body) PACK_AT(4u, body) PACK_AT(5u, body) PACK_AT(6u, body) PACK_AT(7u, body)
+#define EACH(body) PACKS_LOW(body) PACKS_HIGH(body)
+#else
+#define EACH(body) FOR(c, COLUMN_PACKS, body)
+#endif
+
 /* Packs of a row; which of them an invocation owns: COLUMN_PACKS from SLICE on. */
-#define ROW_PACKS (64u / PACK)
-#define SLICES ((64u + WORDS - 1u) / WORDS)
+#define ROW_PACKS (128u / PACK)
+#define SLICES ((128u + WORDS - 1u) / WORDS)
 
 #endif

@@ -10,7 +10,7 @@
         return;
     uint at = row * P.turns * ROW_PACKS + first;
     for (uint turn = 0u; turn < P.turns; turn++) {
-        FOR(c, COLUMN_PACKS,
+        EACH(
             IF_OWNED(first + c)
                 y[at + c] = x[at + c];)
         at = at + ROW_PACKS;

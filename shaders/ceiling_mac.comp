@@ -5,10 +5,10 @@
 #include "row.def"
 #define STEPS(step)                                                                                \
     for (uint turn = 0u; turn < P.turns; turn++) {                                                 \
-        FOR(c, COLUMN_PACKS, step(sum[c], factor, term);)                                          \
-        FOR(c, COLUMN_PACKS, step(sum[c], factor, term);)                                          \
-        FOR(c, COLUMN_PACKS, step(sum[c], factor, term);)                                          \
-        FOR(c, COLUMN_PACKS, step(sum[c], factor, term);)                                          \
+        EACH(step(sum[c], factor, term);)                                          \
+        EACH(step(sum[c], factor, term);)                                          \
+        EACH(step(sum[c], factor, term);)                                          \
+        EACH(step(sum[c], factor, term);)                                          \
     }
 {
     uint row = INVOCATION / SLICES;
@@ -18,11 +18,11 @@
     PACK_F sum[ARRAY(COLUMN_PACKS)];
     PACK_F factor = PACK_ALL(P.a);
     PACK_F term = PACK_ALL(P.b);
-    FOR(c, COLUMN_PACKS, sum[c] = PACK_ALL(0.0f); IF_OWNED(first + c) sum[c] = x[row * ROW_PACKS + first + c];)
+    EACH(sum[c] = PACK_ALL(0.0f); IF_OWNED(first + c) sum[c] = x[row * ROW_PACKS + first + c];)
     if (P.fused != 0u) {
         STEPS(PACK_FUSED)
     } else {
         STEPS(PACK_APART)
     }
-    FOR(c, COLUMN_PACKS, IF_OWNED(first + c) y[row * ROW_PACKS + first + c] = PACK_ST(sum[c]);)
+    EACH(IF_OWNED(first + c) y[row * ROW_PACKS + first + c] = PACK_ST(sum[c]);)
 }

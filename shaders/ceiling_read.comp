@@ -11,14 +11,14 @@
         return;
     PACK_U bits[ARRAY(COLUMN_PACKS)];
     uint from = row * P.turns * ROW_PACKS + first;
-    FOR(c, COLUMN_PACKS, bits[c] = PACK_ZERO;)
+    EACH(bits[c] = PACK_ZERO;)
     for (uint turn = 0u; turn < P.turns; turn++) {
-        FOR(c, COLUMN_PACKS,
+        EACH(
             IF_OWNED(first + c)
                 bits[c] = bits[c] ^ PACK_BITS(x[from + c]);)
         from = from + ROW_PACKS;
     }
-    FOR(c, COLUMN_PACKS,
+    EACH(
         IF_OWNED(first + c)
             y[row * ROW_PACKS + first + c] = PACK_NUMBER((bits[c] & 0x007fffffu) | 0x3f800000u);)
 }

@@ -539,11 +539,11 @@ uint64_t hg_shape_bind_elements(const hg_shape *shape, uint32_t bind)
         return (uint64_t)p->probe.count * per_row[bind];
     }
     case HG_KERNEL_ceiling_read:
-        return (uint64_t)p->ceiling_read.rows * (bind == 0 ? p->ceiling_read.turns : 1) * 64;
+        return (uint64_t)p->ceiling_read.rows * (bind == 0 ? p->ceiling_read.turns : 1) * 128;
     case HG_KERNEL_ceiling_copy:
-        return (uint64_t)p->ceiling_copy.rows * p->ceiling_copy.turns * 64;
+        return (uint64_t)p->ceiling_copy.rows * p->ceiling_copy.turns * 128;
     case HG_KERNEL_ceiling_mac:
-        return (uint64_t)p->ceiling_mac.rows * 64;
+        return (uint64_t)p->ceiling_mac.rows * 128;
     case HG_KERNEL_COUNT:
         break;
     }

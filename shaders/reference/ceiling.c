@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 64 };
+enum { COLUMNS = 128 };
 
 uint32_t hg_ref_items_ceiling_read(const void *params)
 {

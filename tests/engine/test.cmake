@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The engine above the seam, without a driver: choices on made-up devices, hazards, the upload pass, runs.
-foreach(subject plan hazard upload selftest)
+foreach(subject plan hazard upload selftest watch)
   hg_add_test(engine_${subject} SOURCES engine/test_${subject}.c LIBRARIES headgate_lib)
   target_include_directories(test_engine_${subject} PRIVATE ${PROJECT_SOURCE_DIR}/engine ${PROJECT_SOURCE_DIR}/shaders)
 endforeach()

@@ -83,6 +83,60 @@ typedef struct hg_engine_counters {
 } hg_engine_counters;
 HG_API void hg_engine_count(const hg_engine *engine, hg_engine_counters *out);
 
+/* A way in which a kernel has run. */
+typedef struct hg_used_info {
+    uint32_t struct_size;
+    const char *kernel, *tier, *dtype; /* as in hg_kernel_info */
+    char tiles[96];                    /* tile numbers: "ROWS=8 COLS=8", or "" */
+    uint32_t threads;                  /* per work-group */
+    uint64_t dispatches;               /* since the engine was created */
+} hg_used_info;
+
+/* In the order of first use; HG_ERR_ARGUMENT past the end. Checks before a first use do not count.
+ */
+HG_API hg_result hg_engine_used(hg_engine *engine, uint32_t index, hg_used_info *out);
+
+/* One operation that has run; valid during the call. */
+typedef struct hg_op_time {
+    uint32_t struct_size;
+    const char *kernel;         /* "matmul"; "copy", "fill" */
+    const char *tier, *dtype;   /* of the variant; "" of a copy or fill */
+    const char *tiles;          /* as in hg_used_info */
+    const char *shape;          /* its sizes: "rows=32 k=1024 cols=3072"; of a copy "bytes=4096" */
+    uint32_t threads, groups;   /* groups: work-groups altogether */
+    int32_t layer;              /* -1: outside the layers */
+    uint64_t ns;                /* since the operation before it was done, by the device's clock */
+    double flops, memory_bytes; /* as in hg_engine_counters */
+} hg_op_time;
+
+typedef void (*hg_op_callback)(void *user, const hg_op_time *time);
+
+/*
+ * From now on tells the time of every operation that runs on the engine, in order, some time after
+ * it has run and before the call that ran it returns. Timestamps stand between operations; they
+ * run as they would without. callback NULL: no longer. HG_ERR_UNSUPPORTED: the device has no
+ * timestamps.
+ */
+HG_API hg_result hg_engine_watch(hg_engine *engine, hg_op_callback callback, void *user);
+
+/* What a device can do at most, measured by kernels that do nothing else (ceiling_* of the table;
+ * matrix units: a large product); the best of several runs. */
+typedef struct hg_ceiling {
+    uint32_t struct_size;
+    uint64_t buffer_bytes;     /* what was read: larger than caches where memory allows */
+    double read_bytes_per_s;   /* each byte read once */
+    double copy_bytes_per_s;   /* bytes read and bytes written, both counted */
+    double flops_per_s;        /* float32, product and sum in one operation where that is faster */
+    double exact_flops_per_s;  /* product and sum apart, as the exact order has them */
+    double matrix_flops_per_s; /* the fastest product by matrix units (T2, float16 weights), counted
+                                  as float32 arithmetic of the same product; 0: none are used */
+    double dispatch_ns;        /* of an operation that waits for the one before it */
+    double submit_ns;          /* from the host and back */
+} hg_ceiling;
+
+/* About a second, and the buffer's memory. progress NULL: none. */
+HG_API hg_result hg_engine_ceiling(hg_engine *engine, const hg_progress *progress, hg_ceiling *out);
+
 #ifdef __cplusplus
 }
 #endif
