@@ -325,9 +325,10 @@ hg_result hg_engine_ceiling(hg_engine *engine, const hg_progress *progress, hg_c
         r.run.progress = *progress;
     submit_flops = engine->submit_flops; /* what is learnt here holds for no model */
     engine->tuner = NULL;
-    /* A tier that was asked for is the model's; the ceiling is the device's. */
+    /* A tier that was asked for is the model's; the ceiling is the device's. But matrix units may
+     * be used because they were asked for, and nobody else has kernels of theirs. */
     tier_given = engine->plan.tier_given;
-    engine->plan.tier_given = 0;
+    engine->plan.tier_given = tier_given && engine->plan.tier == HG_TIER_T2;
     HG_TRY(make_memory(&r));
     HG_TRY(measure_memory(&r, &found));
     HG_TRY(measure_mac(&r, 1, &found.flops_per_s));

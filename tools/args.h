@@ -35,8 +35,12 @@ typedef enum hg_option_id {
     HG_OPTION_CHECK,
     HG_OPTION_PREFILL,
     HG_OPTION_DECODE,
+    HG_OPTION_DEPTH,
     HG_OPTION_REPEAT,
     HG_OPTION_SEED,
+    HG_OPTION_MAPS,
+    HG_OPTION_CEILING,
+    HG_OPTION_KERNELS,
     HG_OPTION_SAMPLES,
     HG_OPTION_DEVICE,
     HG_OPTION_DEVICES, /* may be given several times, or be "all" */

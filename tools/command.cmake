@@ -18,7 +18,7 @@ target_link_libraries(hg_command_base PUBLIC Threads::Threads m)
 add_library(
   hg_command OBJECT
   app.c choice.c file_names.c map_prompts.c map_result.c measures.c metrics_prompts.c passes.c prompts.c compare.c compare_child.c compare_verdict.c compare_json.c compare_page.c compare_page_chart.c
-  compare_page_maps.c compare_page_style.c compare_page_table.c compare_page_text.c compare_reason.c compare_report.c compare_table.c cmd_bench.c cmd_compare.c cmd_demo.c cmd_devices.c cmd_inspect.c cmd_logits.c cmd_map.c cmd_metrics.c cmd_tokenize.c
+  compare_page_maps.c compare_page_style.c compare_page_table.c compare_page_text.c compare_reason.c compare_report.c compare_table.c cmd_bench.c bench_json.c bench_kernel_table.c bench_kernels.c bench_memory.c bench_options.c bench_run.c bench_speed.c bench_table.c columns.c cmd_compare.c cmd_demo.c cmd_devices.c cmd_inspect.c cmd_logits.c cmd_map.c cmd_metrics.c cmd_tokenize.c
   commands.c device_list.c digest.c dump.c evaluate.c machine.c maps.c picture.c prompt.c provenance.c record.c source.c spool.c stage_frame.c stage_judge.c surroundings.c trace.c)
 target_compile_definitions(hg_command PRIVATE HG_SAMPLES_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/samples")
 target_link_libraries(hg_command PUBLIC hg_command_base hg_raster PkgConfig::LIBCRYPTO)

@@ -64,11 +64,21 @@ static const hg_option table[HG_OPTION_COUNT] = {
     [HG_OPTION_CHECK] = {"check", NULL, "a model or prompt whose hash is not listed is a failure",
                          0},
     [HG_OPTION_PREFILL] = {"prefill", "LIST", "prompt lengths in tokens (default: 32,128)", 'p'},
-    [HG_OPTION_DECODE] = {"decode", "LIST",
-                          "tokens to decode one by one from an empty cache (default: 16)", 'n'},
+    [HG_OPTION_DECODE] = {"decode", "LIST", "tokens to decode one by one (default: 16)", 'n'},
+    [HG_OPTION_DEPTH] = {"depth", "LIST",
+                         "tokens in the cache before, which are not timed (default: 0)", 'd'},
     [HG_OPTION_REPEAT] = {"repeat", "N",
                           "measured runs of each row, after one that is not (default: 5)", 'r'},
     [HG_OPTION_SEED] = {"seed", "N", "seed of the random token ids (default: 1)", 0},
+    [HG_OPTION_MAPS] = {"maps", NULL,
+                        "also read each prompt with everything captured that maps are made of", 0},
+    [HG_OPTION_CEILING] =
+        {"ceiling", NULL,
+         "measure what the device can do at most; needs no MODEL, with one rows tell their share",
+         0},
+    [HG_OPTION_KERNELS] = {"kernels", NULL,
+                           "time every kernel at the model's shapes instead, by the device's clock",
+                           0},
     [HG_OPTION_SAMPLES] = {"samples", "DIR", "the folder with the sample models", 0},
     [HG_OPTION_DEVICE] =
         {"device", "SEL",
@@ -126,9 +136,9 @@ static const hg_option table[HG_OPTION_COUNT] = {
         {"limits", "LIST",
          "pretend to be a lesser device: spec-minimum, or shared=16384,invocations=128,...", 0},
     [HG_OPTION_REPACK] =
-        {"repack", "HOW",
-         "weights side by side on processors under OpenCL: auto, always, or never "
-         "(in rows, PoCL reads them in the file itself); default: auto, by the work",
+        {"repack", "auto|never|always",
+         "weights side by side on processors under OpenCL: auto, by the work (default), always, or "
+         "never (in rows, PoCL reads them in the file itself)",
          0},
     [HG_OPTION_TUNE] = {"tune", "auto|off|quick",
                         "measure ways to compute before they are first used (2 s, kept): auto: not "

@@ -124,9 +124,10 @@ is 'rows.0.times_ns.#' 2
 is rows.1.phase prefill
 code 0 bench "$samples/baseline" -p 4 -n 0 -r 1 --device "$selector" --device "$selector@exact" --format csv
 ok 'a heading and two rows' sh -c '[ "$(wc -l <"$1")" = 3 ]' sh "$work/out"
-prints ',"exact","pp4",[0-9.]+,[0-9.]+,[0-9.]+,1$'
+prints ',"exact","pp4",[0-9.]+,[0-9.]+,[0-9.]+,1,[0-9.]+,[0-9.]+,,,,,[0-9]+,[0-9]+$'
 code 0 bench "$samples/baseline" -p 4 -n 1 -r 1 --device "$selector"
-prints '^\| baseline \| .* \| fp32 \| tg1 \| [0-9.]+ \| [0-9.]+ \| [0-9.]+ \| 1 \|$'
+prints '^baseline: 1\.[0-9]+ M parameters, bf16, .* of weights; 1 run each$'
+prints '@fp32 \| tg1  +\| +[0-9.]+ \| +[0-9.]+ \| +[0-9.]+ \| +[0-9.]+ \| +[0-9.]+ \|$'
 
 # devices
 code 0 devices

@@ -35,6 +35,14 @@ if(TARGET headgate)
       COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/exact_hash.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
               $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector})
   endforeach()
+  add_executable(command_bench_check command/bench_check.c)
+  target_link_libraries(command_bench_check PRIVATE PkgConfig::CJSON m)
+  foreach(device ref lavapipe swiftshader pocl)
+    hg_test_selector(selector ${device})
+    hg_add_command_test(command_bench.${device} LABELS command TIMEOUT 300 DEVICE ${device}
+      COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/bench.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>
+              $<TARGET_FILE:command_tensors> ${PROJECT_SOURCE_DIR} ${selector} $<TARGET_FILE:command_bench_check>)
+  endforeach()
   hg_test_selector(selector lavapipe)
   hg_add_command_test(command_matrix.lavapipe LABELS command TIMEOUT 300 DEVICE lavapipe
     COMMAND sh ${PROJECT_SOURCE_DIR}/tests/command/matrix.sh $<TARGET_FILE:headgate> $<TARGET_FILE:command_json>

@@ -76,6 +76,17 @@ refuses 2 'from 1 to 1000' logits "$model" --ids 1 --top 1.5
 refuses 2 'numbers of tokens' bench "$model" -p 32,
 refuses 2 'nothing to do' bench "$model" -p 0 -n 0
 refuses 2 'contradict' bench "$model" --json --format csv
+refuses 2 'needs MODEL, or --ceiling' bench
+refuses 2 'needs MODEL, or --ceiling' bench --kernels
+refuses 2 '--depth is about a model' bench --ceiling -d 4
+refuses 2 '--repack is about a model' bench --ceiling --repack never
+refuses 2 'numbers of tokens from 0' bench "$model" -d 0,x
+refuses 2 'numbers of tokens from 0 to 1048576' bench "$model" -d 1048577
+refuses 2 '-p 0 leaves nothing of it' bench "$model" -p 0 -n 4 --maps
+refuses 2 'from 1 to 1000' bench "$model" -r 0
+refuses 2 'auto.never.always' bench "$model" --repack sometimes
+# shellcheck disable=SC2046
+refuses 2 'at most 16' bench "$model" $(for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do echo --device ref; done)
 refuses 2 'contradict' tokenize "$model" x --only ids --json
 
 # The last flag wins where two do not contradict each other.
@@ -119,6 +130,7 @@ printf '[1]\n{"name": "a", "ids": [2, 3]}\n' >two.jsonl
 members metrics "$model" --prompts two.jsonl --device "$selector"
 members map "$model" --prompts two.jsonl --device "$selector"
 members bench "$model" -p 1 -n 1 -r 1 --device "$selector"
+members bench "$model" -p 1 -n 1 -r 1 --maps --kernels --ceiling --device "$selector"
 
 # Messages: no colour without a terminal, quiet is quiet, control characters of an argument do not reach a terminal.
 code 2 map "$model" --promt x
