@@ -273,7 +273,7 @@ static hg_result take_later_run(reader *r, const uint8_t payload[8])
 
 static hg_result take_small(reader *r, const hg_frame *frame)
 {
-    uint8_t payload[8] = {0};
+    uint8_t payload[16] = {0};
     hg_result res;
 
     if (frame->bytes > sizeof(payload))
@@ -283,8 +283,10 @@ static hg_result take_small(reader *r, const hg_frame *frame)
         return res;
     if (strcmp(frame->tag, "DIFF") == 0)
         return take_later_run(r, payload);
-    if (strcmp(frame->tag, "LOOS") == 0 && r->side)
+    if (strcmp(frame->tag, "LOOS") == 0 && r->side) {
         r->side->untapped_differ = hg_get_u64(payload);
+        memcpy(&r->side->untapped_distance, payload + 8, sizeof(double));
+    }
     r->has_untapped |= strcmp(frame->tag, "LOOS") == 0;
     if (strcmp(frame->tag, "TIME") == 0 && r->side)
         memcpy(&r->side->meta.tokens_per_s, payload, sizeof(double));

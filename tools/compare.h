@@ -49,6 +49,8 @@ typedef struct hg_compare_side {
     uint32_t runs, runs_differ; /* later runs with other bits than the first */
     uint32_t runs_stage;        /* the first stage in which one did */
     uint64_t untapped_differ;   /* logits that have other bits when nobody looks at the stages */
+    double untapped_distance;   /* their distance, L2 over all logits */
+    uint32_t untapped_beyond;   /* 1: more than other kernels in the same places explain */
     /* Largest error as a share of its bound, and the stage; UINT32_MAX: none. */
     double worst_isolated, worst_free;
     uint32_t worst_isolated_row, worst_free_row;

@@ -122,6 +122,7 @@ static void put_side(const hg_compare_report *report, uint32_t index, hg_put *pu
     hg_put_unsigned(put, "runs", side->runs);
     hg_put_unsigned(put, "runs_differ", side->runs_differ);
     hg_put_unsigned(put, "untapped_differ", side->untapped_differ);
+    hg_put_number(put, "untapped_distance", side->untapped_distance);
     if (a->tokens || a->strange) {
         hg_put_object(put, "logits"); /* of no tokens: 0 / 0 is null */
         hg_put_number(put, "kl_mean", a->kl_sum / (double)a->tokens);

@@ -282,11 +282,15 @@ static void put_agreement(const hg_compare_side *s, hg_output *output)
     hg_page_put(output, "<p>");
     if (s->runs > 1)
         hg_page_put(output, "%s. ", hg_compare_runs(s, runs));
-    hg_page_put(output, "%s</p>\n",
-                s->untapped_differ
-                    ? "A run without reading the stages back: other bits. With many kernels in a "
-                      "submit one does not wait for another, or results are not the same twice."
-                    : "A run without reading the stages back: same bits.");
+    hg_page_put(
+        output, "%s</p>\n",
+        s->untapped_differ && !s->untapped_beyond
+            ? "A run without reading the stages back: other bits, within rounding: it takes "
+              "other kernels in some places."
+        : s->untapped_differ
+            ? "A run without reading the stages back: other bits. With many kernels in a "
+              "submit one does not wait for another, or results are not the same twice."
+            : "A run without reading the stages back: same bits.");
 }
 
 static hg_result put_side(const hg_compare_report *report, uint32_t index, hg_output *output)

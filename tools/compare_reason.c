@@ -160,7 +160,7 @@ static void say_different(const hg_comparison *c, uint32_t index)
     else if (side->decisive == UINT32_MAX)
         snprintf(
             side->reason, sizeof(side->reason),
-            "%llu logits have other bits when the stages are not looked at, so that kernels follow "
+            "%llu logits are others when the stages are not looked at, so that kernels follow "
             "each other in one submit: one does not wait for another, or results are not the same "
             "twice (--replay 20 tells)",
             (unsigned long long)side->untapped_differ);

@@ -6,7 +6,7 @@
  *   STAG  one stage: a head of 176 bytes, then [count] f32 values and [count] f32 allowed errors,
  *         each if the head says so
  *   DIFF  a later run of the same work: u32 run (from 2), u32 stage that had other bits
- *   LOOS  u64 logits that had other bits in a run whose stages nobody looked at
+ *   LOOS  u64 logits that had other bits in a run whose stages nobody looked at, f64 their distance
  *   TIME  f64 tokens per second
  *   TICK  a sign of life: u32 percent
  *   FAIL  u32 result (as a signed number), then a sentence

@@ -7,6 +7,7 @@
 #include "interrupt.h"
 #include "message.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,22 +225,33 @@ out:
 }
 
 /* With every stage looked at, each operation is a submit of its own; without, many share one, and a
- * missing dependency between them shows. */
+ * missing dependency between them shows: how many logits have other bits, and how far off they are
+ * together. */
 static hg_result check_untapped(const tracer *t, hg_session *session)
 {
     float *row = malloc((size_t)t->vocab * sizeof(*row));
     uint64_t differ = 0;
-    uint8_t payload[8];
+    double square = 0;
+    uint8_t payload[16];
     hg_result res = HG_OK;
 
     if (!row)
         return hg_message_fail(HG_ERR_HOST_MEMORY, "no memory for logits");
     for (uint32_t token = 0; token < t->params->count; token++) {
         HG_TRY(hg_session_logits(session, token, row));
-        for (uint64_t v = 0; v < t->vocab; v++)
-            differ += memcmp(&row[v], &t->logits[token * t->vocab + v], sizeof(*row)) != 0;
+        for (uint64_t v = 0; v < t->vocab; v++) {
+            const float *seen = &t->logits[token * t->vocab + v];
+            const double off = (double)row[v] - (double)*seen;
+
+            if (memcmp(&row[v], seen, sizeof(*row)) == 0 || (isnan(row[v]) && isnan(*seen)))
+                continue;
+            differ++;
+            square += off * off;
+        }
     }
+    square = sqrt(square);
     hg_put_u64(payload, differ);
+    memcpy(payload + 8, &square, sizeof(square));
     HG_TRY(hg_frame_write(t->params->fd, "LOOS", payload, sizeof(payload)));
 out:
     free(row);
