@@ -129,7 +129,7 @@ for name in $names; do
         system "$name" "$name" '' '' '' TMPDIR=/tmp
         reports "$name" lavapipe pocl ;;
     rusticl)
-        system rusticl forky mesa-opencl-icd '-DHG_ICD_POCL=/etc/OpenCL/vendors/rusticl.icd' '-R [.]pocl$' RUSTICL_ENABLE=llvmpipe
+        system rusticl forky mesa-opencl-icd '-DHG_ICD_POCL=/etc/OpenCL/vendors/rusticl.icd' '-R [.]pocl$' TMPDIR=/tmp RUSTICL_ENABLE=llvmpipe
         reports rusticl pocl ;;
     intel)
         intel
