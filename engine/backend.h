@@ -40,6 +40,8 @@ struct hg_plan {
     /* Variants that failed their check on this device (trust.c), a bit per hg_dtype. */
     uint8_t demoted[HG_KERNEL_COUNT][HG_TIER_COUNT];
     hg_tuned tuned[HG_KERNEL_COUNT][HG_DTYPE_COUNT];
+    uint32_t loop_rounds;    /* of all loops of an invocation, after which the device leaves them
+                              * (rounds.h); 0: it never does */
     uint32_t reference_text; /* reference backend: 1 = column `text`, 0 = column `ref` */
     uint32_t threads;
     uint32_t validate;

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* Less a few, for loops that rounds.c does not count. */
+enum { LLVMPIPE_ROUNDS = 65000 };
+
 static hg_result read_tier(const hg_log *log, const char *name, hg_plan *out)
 {
     if (!name)
@@ -53,6 +56,9 @@ hg_result hg_plan_make(const hg_snapshot *device, const hg_engine_params *params
     out->device = *device;
     out->limits = device->limits;
     out->features = device->features;
+    out->loop_rounds = device->backend == HG_BACKEND_VULKAN && strstr(device->driver, "llvmpipe")
+                           ? LLVMPIPE_ROUNDS
+                           : 0;
     out->precision = params->precision;
     out->reference_text = params->precision == HG_PRECISION_EXACT;
     out->threads = params->threads;
@@ -178,15 +184,25 @@ const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_d
     return NULL;
 }
 
-uint32_t hg_plan_slice_tokens(const hg_plan *plan)
+uint32_t hg_plan_slice_tokens(const hg_plan *plan, int is_far)
 {
-    enum { TILE_TOKENS = 32 }; /* of T2's attention, which is made for whole tiles of them */
+    enum {
+        TILE_TOKENS = 32, /* of T2's attention, which is made for whole tiles of them */
+        FEW_TOKENS = 4    /* so few fill one core of a processor (PERFORMANCE.md) */
+    };
     const hg_variant *slice = hg_plan_variant(plan, HG_KERNEL_attention_slice, HG_DTYPE_NONE);
     const hg_variant *whole = hg_plan_variant(plan, HG_KERNEL_attention, HG_DTYPE_NONE);
+    const uint32_t most = whole && whole->tier == HG_TIER_T2 ? TILE_TOKENS - 1 : UINT32_MAX;
 
-    if (!slice || slice->tier != HG_TIER_T1)
+    if (!slice || plan->precision == HG_PRECISION_EXACT)
         return 0;
-    return whole && whole->tier == HG_TIER_T2 ? TILE_TOKENS - 1 : UINT32_MAX;
+    if (slice->tier == HG_TIER_T1)
+        return most;
+    if (!is_far)
+        return 0;
+    if (plan->loop_rounds) /* one kernel would not come to its end */
+        return most;
+    return slice->tier == HG_TIER_T0V ? FEW_TOKENS : 0;
 }
 
 int hg_plan_wraps(const hg_plan *plan)

@@ -36,9 +36,11 @@ const char *hg_plan_refuses(const hg_plan *plan, const hg_variant *variant);
 /* The variant that runs a kernel for a weight type under this plan. NULL: none fits the limits. */
 const hg_variant *hg_plan_variant(const hg_plan *plan, hg_kernel_id kernel, hg_dtype dtype);
 
-/* How many tokens a piece may have for its attention to be cut along the keys (attention_slice,
- * attention_merge): 0 none, UINT32_MAX any. */
-uint32_t hg_plan_slice_tokens(const hg_plan *plan);
+/* The most tokens of a piece whose attention is cut into slices along the keys (kernels
+ * attention_slice and attention_merge); 0: never. is_far: it looks back at more than HG_PLAN_FAR
+ * keys. Exact knows no slices: their sums are others. */
+enum { HG_PLAN_FAR = 256 };
+uint32_t hg_plan_slice_tokens(const hg_plan *plan, int is_far);
 
 /* Whether the device reads the host's own pages without a copy, and kernels may have weights that
  * were never looked through. */

@@ -10,6 +10,7 @@
 #include "os.h"
 #include "panel.h"
 #include "prepare.h"
+#include "rounds.h"
 #include "tap.h"
 #include "trust.h"
 #include "tune.h"
@@ -85,6 +86,7 @@ static hg_result record_dispatch(runner *r, const hg_op *op, hg_watch_entry *ent
                        hg_variant_t0(op->kernel, hg_dtype_element(op->dtype))->threads,
                        e->plan.device.selector, e->plan.limits.group_invocations);
     hg_plan_spec(&e->plan, variant, spec);
+    HG_TRY(hg_rounds_check(&e->plan, op, variant, spec));
     variant->grid(op->words, spec, variant->threads, groups);
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0)
         return HG_OK;

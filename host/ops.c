@@ -349,6 +349,7 @@ void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
 {
     const hg_session *s = pen->session;
     const hg_model *m = s->model;
+    const int is_far = pen->past + pen->tokens > HG_PLAN_FAR;
     const hg_config *c = &m->config;
     const hg_activations *a = &s->act;
     const struct hg_attention_params p = {.tokens = pen->tokens,
@@ -371,7 +372,7 @@ void hg_op_attention(const hg_pen *pen, int gated, const char *stage)
                              gated ? a->gates : none};
     hg_op *op;
 
-    if (pen->tokens <= s->slice_tokens) {
+    if (pen->tokens <= (is_far ? s->slice_tokens_far : s->slice_tokens)) {
         attention_in_slices(pen, gated, stage);
         return;
     }

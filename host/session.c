@@ -85,13 +85,13 @@ static uint64_t arena_bytes(const hg_model_info *info, hg_logits_kind logits, in
     return total;
 }
 
-static uint32_t slice_tokens(const hg_model *model)
+static uint32_t slice_tokens(const hg_model *model, int is_far)
 {
     hg_engine *e = model->engine;
     uint32_t tokens;
 
     pthread_mutex_lock(&e->lock); /* a run of another thread may demote */
-    tokens = hg_plan_slice_tokens(&e->plan);
+    tokens = hg_plan_slice_tokens(&e->plan, is_far);
     pthread_mutex_unlock(&e->lock);
     return tokens;
 }
@@ -106,7 +106,7 @@ static uint64_t slice_rows(const hg_model *model, uint64_t tokens, uint64_t piec
                               ? e->plan.limits.binding_bytes
                               : e->plan.limits.alloc_bytes;
     const uint64_t slices = (tokens + 63) / 64;
-    const uint32_t most_tokens = slice_tokens(model);
+    const uint32_t most_tokens = slice_tokens(model, tokens > HG_PLAN_FAR);
     uint64_t rows = slices * (piece < most_tokens ? piece : most_tokens);
 
     if (rows > SLICE_ROWS)
@@ -216,7 +216,8 @@ static hg_result create_slices(hg_session *s)
     s->slice_rows = (uint32_t)slice_rows(s->model, s->max_tokens, s->piece);
     if (s->slice_rows == 0)
         return HG_OK;
-    s->slice_tokens = slice_tokens(s->model);
+    s->slice_tokens = slice_tokens(s->model, 0);
+    s->slice_tokens_far = slice_tokens(s->model, 1);
     HG_TRY(hg_buffer_create(s->engine, HG_MEM_SCRATCH,
                             s->slice_rows * heads * s->model->config.head_dim * 4,
                             "attention.slices", &s->slice_part));

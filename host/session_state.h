@@ -62,11 +62,12 @@ struct hg_session {
     hg_activations act;
     uint32_t slice_rows;   /* of attention in slices of 64 keys, at a time; 0: it is one kernel */
     uint32_t slice_tokens; /* more of them in a piece: one kernel, too */
-    hg_mem *slice_part;    /* [slice_rows, heads, head_dim] */
-    hg_mem *slice_marks;   /* [slice_rows, heads, 2] */
-    hg_mem *ids_up;        /* [piece] u32, written by the host per piece */
-    hg_mem *rope_up;       /* [piece, head_dim / 2, 2] */
-    hg_mem *rows_up;       /* [piece, 4] u32 */
+    uint32_t slice_tokens_far;   /* the same, of one that looks back farther than HG_PLAN_FAR */
+    hg_mem *slice_part;          /* [slice_rows, heads, head_dim] */
+    hg_mem *slice_marks;         /* [slice_rows, heads, 2] */
+    hg_mem *ids_up;              /* [piece] u32, written by the host per piece */
+    hg_mem *rope_up;             /* [piece, head_dim / 2, 2] */
+    hg_mem *rows_up;             /* [piece, 4] u32 */
     hg_mem **k_cache, **v_cache; /* [layers] of [max_tokens, kv_heads, head_dim] */
 
     hg_kept_layer *kept; /* [layers] */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * attention with wide loads along head_dim, for Vulkan on a processor: eight elements of q, k and v at a time. The order
- * of every sum is T0's, so the bytes are, too. A head_dim that is no multiple of 8 goes one by one.
+ * of every sum is T0's, so the bytes are, too. A head_dim that is no multiple of 8 goes one by one. Few rounds of loops:
+ * lavapipe runs 65535 in all and drops the rest (engine/rounds.h).
  */
 #include "page.h"
 #include "wide.h"
@@ -52,6 +53,13 @@ WIDE_VIEW(v, u64vec4)
                 FOR(c, KEYS, part[c] = 0.0f;)
                 uint i = first;
                 if (is_wide) {
+                    for (; i + 32u <= last; i += 32u) {
+                        FOR(s, 4,
+                            WIDE_8(value, q, from_q + i + s * 8u)
+                            FOR(c, KEYS,
+                                WIDE_8(other, k, from[c] + i + s * 8u)
+                                FOR(e, 8, MAC(part[c], value[e], other[e]))))
+                    }
                     for (; i < last; i += 8u) {
                         WIDE_8(value, q, from_q + i)
                         FOR(c, KEYS,
@@ -75,21 +83,28 @@ WIDE_VIEW(v, u64vec4)
         }
         F fade = top - peak;
         fade = hg_exp(fade);
+        F part = 0.0f;
         for (uint j = begin; j < end; j++) {
             F e = score[j - block];
             e = e - peak;
-            score[j - block] = hg_exp(e);
+            e = hg_exp(e);
+            score[j - block] = e;
+            part = part + e;
         }
-        F part = 0.0f;
-        for (uint j = begin; j < end; j++)
-            part = part + score[j - block];
         mass = mass * fade;
         mass = mass + part;
         uint i = 0u;
         for (; is_wide && i < P.head_dim; i += 8u) {
             F added[8];
             FOR(c, 8, added[c] = 0.0f;)
-            for (uint j = begin; j < end; j++) {
+            uint j = begin;
+            for (; j + 8u <= end; j += 8u) {
+                FOR(e, 8,
+                    F p = score[j + e - block];
+                    WIDE_8(other, v, from_kv + (j + e) * stride + i)
+                    FOR(c, 8, MAC(added[c], p, other[c])))
+            }
+            for (; j < end; j++) {
                 F p = score[j - block];
                 WIDE_8(other, v, from_kv + j * stride + i)
                 FOR(c, 8, MAC(added[c], p, other[c]))

@@ -59,6 +59,10 @@ GRID(rows_rope_heads, rope_heads, (uint64_t)p->tokens * p->heads)
 GRID(tiles_attention, attention, divide_up(p->tokens, spec[0]) * p->heads * threads)
 GRID(rows_attention, attention, (uint64_t)p->tokens * p->heads)
 GRID(slices_attention_slice, attention_slice, (uint64_t)p->slices * p->tokens * p->heads)
+GRID(tiles_attention_slice, attention_slice,
+     (uint64_t)p->slices * p->tokens * p->kv_heads * divide_up(p->heads / p->kv_heads, spec[0]))
+GRID(eights_attention_merge, attention_merge,
+     (uint64_t)p->tokens * p->heads * divide_up(p->head_dim, 8))
 GRID(elements_attention_merge, attention_merge, (uint64_t)p->tokens * p->heads * p->head_dim)
 GRID(cells_attn_probs, attn_probs,
      (p->reduce ? 1 : p->h_count) * divide_up(p->q_count, p->pool_q) *

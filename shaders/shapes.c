@@ -313,6 +313,11 @@ const hg_shape hg_shapes[] = {
     {ROW(attention, "a long batch", NORMAL, .tokens = 77, HEADS(4, 2, 72), .gate_dim = 72,
          .window = 90, .scale = 0.12f, .gate = 1, .flags = 1),
      .rows = HG_ROWS_MANY, .start = 100},
+    /* Rows that are read in words of several elements, halves that are denormal among them. */
+    {ROW(matmul, "nasty, K of 144", NASTY, .rows = 3, .k = 144, .cols = 11, .y_stride = 11),
+     .quick = 1},
+    {ROW(matvec, "nasty, K of 144", NASTY, .rows = 1, .k = 144, .cols = 11, .y_stride = 11),
+     .quick = 1},
 };
 /* clang-format on */
 

@@ -35,12 +35,24 @@
         WIDE_FLOATS_2(to, at + 4, bits_.z)                                                         \
         WIDE_FLOATS_2(to, at + 6, bits_.w)                                                         \
     }
+#ifdef HG_W_F16
+/* The driver's own conversion, which is an instruction where hg_half is ten. Denormals must survive
+ * it, which the check of a kernel before its first use sees. */
+#define WIDE_HALVES_2(to, at, word)                                                                \
+    {                                                                                              \
+        vec2 halves_ = unpackHalf2x16(word);                                                       \
+        to[at] = halves_.x;                                                                        \
+        to[at + 1] = halves_.y;                                                                    \
+    }
+#else
+#define WIDE_HALVES_2(to, at, word)                                                                \
+    to[at] = HALF_LOW(word);                                                                       \
+    to[at + 1] = HALF_HIGH(word);
+#endif
 #define WIDE_HALVES_4(to, at, bits)                                                                \
     pair_ = unpack32(bits);                                                                        \
-    to[at] = HALF_LOW(pair_.x);                                                                    \
-    to[at + 1] = HALF_HIGH(pair_.x);                                                               \
-    to[at + 2] = HALF_LOW(pair_.y);                                                                \
-    to[at + 3] = HALF_HIGH(pair_.y);
+    WIDE_HALVES_2(to, at, pair_.x)                                                                 \
+    WIDE_HALVES_2(to, at + 2, pair_.y)
 
 #define WIDE_8(to, name, i) WIDE_FLOATS_8(to, 0, wide_##name[(i) >> 3])
 

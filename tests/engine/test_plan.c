@@ -11,6 +11,7 @@
 
 #include "matrix.h"
 #include "plan.h"
+#include "rounds.h"
 
 typedef struct lines {
     char text[8192];
@@ -273,6 +274,42 @@ static void loads_wide_where_that_pays(void **state)
                          HG_TIER_T0V);
 }
 
+/* llvmpipe leaves loops after 65535 rounds: what would take more is refused, and nowhere else. */
+static void refuses_loops_without_an_end(void **state)
+{
+    hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_CPU, "llvmpipe");
+    const hg_engine_params plain = {0};
+    const struct hg_attention_params attention = {
+        .tokens = 1, .heads = 2, .kv_heads = 1, .head_dim = 128};
+    hg_op op = {.kernel = HG_KERNEL_attention, .reach = {.pairs = 600, .keys = 600}};
+    const hg_variant *t0 = hg_variant_find(HG_KERNEL_attention, HG_TIER_T0, HG_DTYPE_NONE);
+    const hg_variant *wide = hg_variant_find(HG_KERNEL_attention, HG_TIER_T0V, HG_DTYPE_NONE);
+    uint32_t spec[HG_SPEC_MAX];
+    hg_plan plan;
+
+    (void)state;
+    memcpy(op.words, &attention, sizeof(attention));
+    snprintf(d.driver, sizeof(d.driver), "llvmpipe Mesa 22.3.6 (LLVM 15.0.6), Vulkan 1.3.230");
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    hg_plan_spec(&plan, t0, spec);
+    assert_int_equal(hg_rounds_check(&plan, &op, t0, spec), HG_OK);
+    op.reach.keys = 1400; /* from here on results were wrong */
+    assert_int_equal(hg_rounds_check(&plan, &op, t0, spec), HG_ERR_UNSUPPORTED);
+    hg_plan_spec(&plan, wide, spec);
+    assert_int_equal(hg_rounds_check(&plan, &op, wide, spec), HG_OK);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 0), 0);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 1), UINT32_MAX);
+    op.reach.keys = 1e6;
+    assert_int_equal(hg_rounds_check(&plan, &op, wide, spec), HG_ERR_UNSUPPORTED);
+    snprintf(d.driver, sizeof(d.driver), "SwiftShader");
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_equal(hg_rounds_check(&plan, &op, t0, spec), HG_OK);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 1), 0);
+    d.features |= HG_FEATURE_INT64;
+    assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 1), 4);
+}
+
 static void folds_work_groups(void **state)
 {
     hg_snapshot d = device(HG_BACKEND_VULKAN, HG_DEVICE_CPU, "poor");
@@ -391,13 +428,13 @@ static void cuts_attention_of_few_tokens(void **state)
 
     (void)state;
     assert_int_equal(hg_plan_make(&d, &plain, &plan), HG_OK);
-    assert_int_equal(hg_plan_slice_tokens(&plan), 31);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 0), 31);
     assert_int_equal(hg_plan_make(&d, &off, &plan), HG_OK);
-    assert_int_equal(hg_plan_slice_tokens(&plan), UINT32_MAX);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 0), UINT32_MAX);
     assert_int_equal(hg_plan_make(&d, &exact, &plan), HG_OK);
-    assert_int_equal(hg_plan_slice_tokens(&plan), 0);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 0), 0);
     assert_int_equal(hg_plan_make(&d, &t2, &plan), HG_OK);
-    assert_int_equal(hg_plan_slice_tokens(&plan), 0);
+    assert_int_equal(hg_plan_slice_tokens(&plan, 0), 0);
 }
 
 static void expect_no_matrix(const hg_snapshot *d, const hg_engine_params *params,
@@ -534,6 +571,7 @@ int main(void)
         cmocka_unit_test(picks_vectors_for_processors),
         cmocka_unit_test(knows_drivers_that_reorder),
         cmocka_unit_test(loads_wide_where_that_pays),
+        cmocka_unit_test(refuses_loops_without_an_end),
         cmocka_unit_test(folds_work_groups),
         cmocka_unit_test(takes_the_shape_that_a_device_has),
         cmocka_unit_test(cuts_attention_of_few_tokens),
