@@ -171,6 +171,20 @@ static uint32_t list_candidates(const hg_engine *engine, hg_kernel_id kernel, hg
     return count;
 }
 
+/* A file says what was chosen; what may be chosen is said here. */
+static int is_candidate(const hg_engine *engine, hg_kernel_id kernel, hg_dtype dtype,
+                        const hg_tuned *tuned)
+{
+    candidate list[CANDIDATES_MAX];
+    const uint32_t count = list_candidates(engine, kernel, dtype, list);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].variant->tier == tuned->tier &&
+            memcmp(list[i].spec, tuned->spec, sizeof(tuned->spec)) == 0)
+            return 1;
+    return 0;
+}
+
 /* ---- measuring ---- */
 
 /* The call of an operation, with so many columns that the weights stay within reason. */
@@ -341,12 +355,14 @@ static entry *find(hg_tuner *tuner, hg_kernel_id kernel, hg_dtype dtype, uint32_
 static uint64_t hash_with(hg_engine *engine, const hg_variant *variant, const hg_tuned *tuned)
 {
     hg_tuned *place = &engine->plan.tuned[variant->kernel][variant->dtype];
-    const hg_tuned before = *place;
+    const hg_tuned before = *place; /* tuners alone write it */
     uint64_t hash;
 
+    pthread_mutex_lock(&engine->lock);
     *place = *tuned;
     hash = hg_kept_hash(engine, variant);
     *place = before;
+    pthread_mutex_unlock(&engine->lock);
     return hash;
 }
 
@@ -444,13 +460,13 @@ static hg_result settle(hg_engine *engine, hg_tuner *tuner, const hg_op *op,
 {
     static const hg_tuned none;
     const uint32_t size = size_class(op->words[1]);
-    const entry *known = find(tuner, op->kernel, op->dtype, size);
+    entry *known = find(tuner, op->kernel, op->dtype, size);
     const hg_variant *variant;
     hg_tuned tuned = {0};
     int passed = 1;
     hg_result res = HG_OK;
 
-    if (known) {
+    if (known && is_candidate(engine, op->kernel, op->dtype, &known->tuned)) {
         set(engine, op->kernel, op->dtype, &known->tuned);
         goto out;
     }
@@ -462,8 +478,10 @@ static hg_result settle(hg_engine *engine, hg_tuner *tuner, const hg_op *op,
     HG_TRY(check(engine, variant, &passed));
     if (!passed)
         set(engine, op->kernel, op->dtype, &none);
-    if (passed && tuner->spent_ns < BUDGET_NS && tuner->count < ENTRIES_MAX) {
-        tuner->entries[tuner->count++] = (entry){op->kernel, op->dtype, size, tuned};
+    if (passed && tuner->spent_ns < BUDGET_NS && (known || tuner->count < ENTRIES_MAX)) {
+        if (!known)
+            known = &tuner->entries[tuner->count++];
+        *known = (entry){op->kernel, op->dtype, size, tuned};
         tuner->changed = 1;
     }
 out:
