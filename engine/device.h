@@ -33,12 +33,12 @@ struct hg_engine {
     uint64_t stage_point[2]; /* until which the device reads a half of the upload's; 0: does not */
     uint32_t stage_half;     /* to be filled next */
     hg_pool_threads *pool;   /* for uploads and compiling, made on first use */
-    uint8_t prepared[HG_KERNEL_COUNT][HG_TIER_COUNT]; /* compiled ahead, a bit per hg_dtype */
-    uint64_t surroundings;  /* hash of hg_engine_params.surroundings; 0: none */
-    struct hg_tuner *tuner; /* NULL: nothing is measured */
-    struct hg_trust *trust; /* NULL: every kernel is trusted; has a lock of its own */
-    hg_used used;           /* what ran */
-    hg_op_callback watcher; /* NULL: operations are not timed */
+    uint8_t prepared[HG_KERNEL_COUNT]; /* compiled ahead, a bit per hg_dtype */
+    uint64_t surroundings;             /* hash of hg_engine_params.surroundings; 0: none */
+    struct hg_tuner *tuner;            /* NULL: nothing is measured */
+    struct hg_trust *trust;            /* NULL: every kernel is trusted; has a lock of its own */
+    hg_used used;                      /* what ran */
+    hg_op_callback watcher;            /* NULL: operations are not timed */
     void *watcher_user;
 };
 

@@ -29,23 +29,20 @@ static void write_line(void *user, hg_log_level level, const char *line)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* Those that no list had before; from then on they count as had. */
+/* What no list had before; from then on it counts as had. */
 static void collect(hg_engine *engine, const hg_oplist *list, work *w)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const hg_op *op = &list->ops[i];
+        uint8_t *had = &engine->prepared[op->kernel];
         const hg_variant *variant;
-        uint8_t *had;
 
-        if (op->kind != HG_OP_DISPATCH)
+        if (op->kind != HG_OP_DISPATCH || *had & 1u << op->dtype)
             continue;
+        *had = (uint8_t)(*had | 1u << op->dtype);
         variant = hg_plan_variant(&engine->plan, op->kernel, op->dtype);
         if (!variant)
             continue;
-        had = &engine->prepared[variant->kernel][variant->tier];
-        if (*had & 1u << variant->dtype)
-            continue;
-        *had = (uint8_t)(*had | 1u << variant->dtype);
         w->variants[w->count++] = variant;
     }
 }

@@ -262,16 +262,13 @@ out:
 static void say(const hg_engine *engine, const candidate *best, hg_dtype dtype, uint64_t best_ns,
                 uint64_t first_ns)
 {
-    char text[128] = "";
-    size_t used = 0;
+    char tiles[HG_TILES_TEXT];
 
-    for (uint32_t i = 0; i < best->variant->spec_count && used < sizeof(text); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, " %s %u",
-                                 best->variant->spec_name[i], best->spec[i]);
+    hg_tiles_text(best->variant, best->spec, tiles);
     hg_say(&engine->log, HG_LOG_INFO,
-           "measured %s (%s): %s%s, %.1f us; %.2f times as fast as before",
+           "measured %s (%s): %s%s%s, %.1f us; %.2f times as fast as before",
            hg_kernels[best->variant->kernel].name, hg_dtype_name(dtype),
-           hg_tier_name(best->variant->tier), text, (double)best_ns / 1e3,
+           hg_tier_name(best->variant->tier), *tiles ? " " : "", tiles, (double)best_ns / 1e3,
            (double)first_ns / (double)best_ns);
 }
 

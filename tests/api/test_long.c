@@ -20,6 +20,8 @@
 #include "../compare/fixture.h"
 #include <headgate/headgate.h>
 
+#include "given_device.h"
+
 enum { TOKENS = 3000, VOCAB = 50 };
 
 static const char *selector;
@@ -121,18 +123,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(fp32_is_near),
         cmocka_unit_test(t0_is_exact_or_says_that_it_is_not),
     };
+    int found;
 
-    hg_engine_params params = {.struct_size = sizeof(params)};
-    hg_engine *engine = NULL;
-    hg_result res;
-
-    if (argc > 2 && strcmp(argv[1], "--device") == 0)
-        params.selector = selector = argv[2];
-    res = hg_engine_create(&params, &engine);
-    if (res == HG_ERR_NO_DEVICE) {
-        printf("no device %s here\n", selector ? selector : "at all");
-        return 77;
-    }
-    hg_engine_destroy(&engine);
-    return res == HG_OK ? cmocka_run_group_tests(tests, write_model, NULL) : 1;
+    selector = hg_test_device(argc, argv, &found);
+    return found ? cmocka_run_group_tests(tests, write_model, NULL) : HG_TEST_SKIP;
 }

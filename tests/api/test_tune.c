@@ -19,7 +19,9 @@
 
 #include <headgate/headgate.h>
 
-enum { TOKENS = 9, VOCAB_MOST = 4096, SKIP = 77 };
+#include "given_device.h"
+
+enum { TOKENS = 9, VOCAB_MOST = 4096 };
 
 static const char *selector;
 
@@ -227,16 +229,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_and_read_again), cmocka_unit_test(half_a_file_says_nothing),
         cmocka_unit_test(exact_bytes_stay), cmocka_unit_test(can_be_stopped)};
-    hg_engine *engine = NULL;
-    hg_engine_params params = {.struct_size = sizeof(params)};
+    int found;
 
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (strcmp(argv[i], "--device") == 0)
-            params.selector = selector = argv[i + 1];
-    if (hg_engine_create(&params, &engine) == HG_ERR_NO_DEVICE) {
-        printf("no device %s here\n", selector ? selector : "at all");
-        return SKIP;
-    }
-    hg_engine_destroy(&engine);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    selector = hg_test_device(argc, argv, &found);
+    return found ? cmocka_run_group_tests(tests, NULL, NULL) : HG_TEST_SKIP;
 }

@@ -15,9 +15,10 @@
 #include <cmocka.h>
 
 #include "device.h"
+#include "given_device.h"
 #include "panel.h"
 
-enum { ROWS = 331, K = 2048, COUNT = ROWS * K, SKIP = 77 }; /* 1.3 MiB of 16 bits */
+enum { ROWS = 331, K = 2048, COUNT = ROWS * K }; /* 1.3 MiB of 16 bits */
 
 static const char *selector;
 
@@ -117,16 +118,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(weights_in_rows),
                                        cmocka_unit_test(weights_in_panels),
                                        cmocka_unit_test(plain_bytes)};
-    hg_engine *engine = NULL;
-    hg_engine_params params = {.struct_size = sizeof(params)};
+    int found;
 
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (strcmp(argv[i], "--device") == 0)
-            params.selector = selector = argv[i + 1];
-    if (hg_engine_create(&params, &engine) == HG_ERR_NO_DEVICE) {
-        printf("no device %s here\n", selector ? selector : "at all");
-        return SKIP;
-    }
-    hg_engine_destroy(&engine);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    selector = hg_test_device(argc, argv, &found);
+    return found ? cmocka_run_group_tests(tests, NULL, NULL) : HG_TEST_SKIP;
 }

@@ -14,11 +14,12 @@
 
 #include <cmocka.h>
 
+#include "given_device.h"
 #include "kept.h"
 #include "shape.h"
 #include "tune.h"
 
-enum { ROWS = 8, K = 64, K_CLASS = 6, COLS = 32, SKIP = 77 };
+enum { ROWS = 8, K = 64, K_CLASS = 6, COLS = 32 };
 
 static const char *selector;
 
@@ -141,16 +142,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(believes_what_may_be_chosen),
                                        cmocka_unit_test(refuses_what_may_not)};
-    hg_engine *engine = NULL;
-    hg_engine_params params = {.struct_size = sizeof(params)};
+    int found;
 
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (strcmp(argv[i], "--device") == 0)
-            params.selector = selector = argv[i + 1];
-    if (hg_engine_create(&params, &engine) == HG_ERR_NO_DEVICE) {
-        printf("no device %s here\n", selector ? selector : "at all");
-        return SKIP;
-    }
-    hg_engine_destroy(&engine);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    selector = hg_test_device(argc, argv, &found);
+    return found ? cmocka_run_group_tests(tests, NULL, NULL) : HG_TEST_SKIP;
 }
